@@ -3,21 +3,23 @@
 //! The kit uses the host's view. A plugin that passes keeps the contract on these jobs, not on all. A plugin that ends
 //! its process also ends the kit, so check an untrusted file in a separate process, as `memory plugins check` does.
 
-mod jobs;
 mod scorer;
-mod stand_ins;
 mod summarizer;
 
 use std::{
     error::Error,
     fmt,
     path::Path,
-    sync::Arc,
+    sync::{Arc, LazyLock},
     thread,
     time::{Duration, Instant},
 };
 
-use memory_core::port::{ImportanceScorer, Summarizer};
+use memory_core::{
+    ModelId,
+    port::{BoxError, BoxFuture, EmbedError, Embedder, ImportanceScorer, Summarizer},
+};
+use memory_plugin_abi::testing;
 
 use crate::{
     error::{CallError, ChooseError, LoadError},
@@ -150,7 +152,7 @@ pub fn check(
         workers: 8,
         // No quarantine, so that every check runs.
         failures: u32::MAX,
-        embedder: Some(Arc::new(stand_ins::Letters)),
+        embedder: Some(Arc::new(Letters)),
         ..PluginOptions::default()
     };
     begin(Check::Configuration);
@@ -163,30 +165,29 @@ pub fn check(
     let mut registry = Registry::with_options(plugin_options);
     registry.load(path)?;
     let mut trial = Trial { hasty: &hasty, info: &info, deadline: options.deadline, panics: 0, late: 0 };
-    let subject = match info.kind {
-        StrategyKind::Summarizer => Subject::Summarizer(registry.summarizer(&info.name)?),
-        StrategyKind::Scorer => Subject::Scorer(registry.scorer(&info.name)?),
-    };
-    let mut sound = true;
-    for check in Check::ALL {
-        if check != Check::Configuration {
-            begin(check);
-        }
-        let verdict = match (check, &subject) {
-            (Check::Configuration, _) => trial.configuration(),
-            (Check::Panics, _) => trial.panics(),
-            (_, Subject::Summarizer(subject)) => summarizer::run(&mut trial, check, &**subject),
-            (_, Subject::Scorer(subject)) => scorer::run(&mut trial, check, &**subject),
-        };
-        sound &= !matches!(verdict, Verdict::Broken(_));
-        end(check, &verdict);
+    match info.kind {
+        StrategyKind::Summarizer => trial.run_all::<Arc<dyn Summarizer>>(&registry, begin, end),
+        StrategyKind::Scorer => trial.run_all::<Arc<dyn ImportanceScorer>>(&registry, begin, end),
     }
-    Ok(sound)
 }
 
-enum Subject {
-    Summarizer(Arc<dyn Summarizer>),
-    Scorer(Arc<dyn ImportanceScorer>),
+/// A strategy under test.
+trait Subject: Sync + Sized {
+    type Job: Sync;
+    type Answer: PartialEq + Send + Sync;
+
+    /// Name of a job in messages.
+    const JOB: &str;
+
+    fn create(registry: &Registry, name: &str) -> Result<Self, ChooseError>;
+
+    /// Jobs of a check. Checks of repeated answers use only the first.
+    fn jobs(check: Check) -> Vec<Self::Job>;
+
+    /// Answer to a job; the adapter has validated it.
+    fn ask(&self, job: &Self::Job) -> Result<Self::Answer, BoxError>;
+
+    fn describe(job: &Self::Job) -> String;
 }
 
 /// One plugin under test.
@@ -200,6 +201,80 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// Runs all checks; returns true if no check is broken.
+    fn run_all<S: Subject>(
+        &mut self,
+        registry: &Registry,
+        begin: &mut dyn FnMut(Check),
+        end: &mut dyn FnMut(Check, &Verdict),
+    ) -> Result<bool, CheckError> {
+        let subject = S::create(registry, &self.info.name)?;
+        let mut sound = true;
+        for check in Check::ALL {
+            if check != Check::Configuration {
+                begin(check);
+            }
+            let verdict = self.run(check, &subject);
+            sound &= !matches!(verdict, Verdict::Broken(_));
+            end(check, &verdict);
+        }
+        Ok(sound)
+    }
+
+    fn run<S: Subject>(&mut self, check: Check, subject: &S) -> Verdict {
+        let jobs = S::jobs(check);
+        match (check, jobs.first()) {
+            (Check::Configuration, _) => self.configuration(),
+            (Check::Panics, _) => self.panics(),
+            (Check::Determinism, _) if self.info.capabilities.varies => {
+                Verdict::Skipped("it says that its answers vary")
+            }
+            (Check::Determinism, Some(job)) => self.determinism(subject, job),
+            (Check::Concurrency, Some(job)) => self.concurrency(subject, job),
+            (Check::Deadline, Some(job)) => self.deadline::<S>(job),
+            _ => self.contract(subject, &jobs),
+        }
+    }
+
+    /// The first fault among the answers.
+    fn contract<S: Subject>(&mut self, subject: &S, jobs: &[S::Job]) -> Verdict {
+        let mut broken = None;
+        for job in jobs {
+            if let Err(error) = subject.ask(job) {
+                let said = self.note(&*error);
+                broken.get_or_insert(format!("{}: {said}", S::describe(job)));
+            }
+        }
+        broken.map_or(Verdict::Kept, Verdict::Broken)
+    }
+
+    fn determinism<S: Subject>(&mut self, subject: &S, job: &S::Job) -> Verdict {
+        let answers: Result<Vec<_>, _> = (0..3).map(|_| subject.ask(job)).collect();
+        match answers {
+            Err(error) => Verdict::Broken(self.note(&*error)),
+            Ok(answers) if answers.windows(2).all(|pair| matches!(pair, [a, b] if a == b)) => Verdict::Kept,
+            Ok(_) => Verdict::Broken(format!("two answers to the same {} differ", S::JOB)),
+        }
+    }
+
+    /// Checks that many concurrent threads get the answer of a single one, or any, if answers vary.
+    fn concurrency<S: Subject>(&mut self, subject: &S, job: &S::Job) -> Verdict {
+        let expected = match subject.ask(job) {
+            Err(error) => return Verdict::Broken(self.note(&*error)),
+            Ok(answer) => Some(answer).filter(|_| !self.info.capabilities.varies),
+        };
+        let ask = || match subject.ask(job) {
+            Ok(answer) if expected.as_ref().is_none_or(|expected| answer == *expected) => None,
+            Ok(_) => Some("an answer differs from that of a single thread".to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        let wrong = thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().find_map(|thread| thread.join().unwrap_or(Some("a thread panicked".to_owned())))
+        });
+        wrong.map_or(Verdict::Kept, Verdict::Broken)
+    }
+
     fn configuration(&self) -> Verdict {
         match &self.info.configuration_schema {
             // The strategy was created, so its schema, if any, allows the configuration.
@@ -225,17 +300,26 @@ impl Trial<'_> {
         error.to_string()
     }
 
-    /// Verdict on earlier calls, which must have kept the deadline, and on calls by `ask` that the hasty registry gives
-    /// up.
-    fn deadline(&self, ask: impl FnOnce(&Registry) -> Result<(), ChooseError>) -> Verdict {
+    /// Checks that earlier calls kept the deadline, and that a call which the hasty registry gives up ends soon.
+    fn deadline<S: Subject>(&self, job: &S::Job) -> Verdict {
         if self.late > 0 {
             return Verdict::Broken(format!("{} calls took longer than {} ms", self.late, self.deadline.as_millis()));
         }
         if !self.info.capabilities.cancellable {
             return Verdict::Kept;
         }
-        if let Err(error) = ask(self.hasty) {
-            return Verdict::Broken(error.to_string());
+        // On a busy machine even creating the strategy may exceed the deadline.
+        let mut subject = S::create(self.hasty, &self.info.name);
+        for _ in 0..50 {
+            if !matches!(&subject, Err(ChooseError::Refused { source: CallError::Late(_) | CallError::Busy, .. })) {
+                break;
+            }
+            subject = S::create(self.hasty, &self.info.name);
+        }
+        match subject {
+            Err(error) => return Verdict::Broken(error.to_string()),
+            // Only the deadline matters here, not the outcome.
+            Ok(subject) => drop(subject.ask(job)),
         }
         let started = Instant::now();
         while self.hasty.stuck_calls() > 0 {
@@ -254,31 +338,65 @@ const SOON: Duration = Duration::from_secs(1);
 /// Deadline that a large job exceeds.
 const HASTE: Duration = Duration::from_millis(30);
 
-/// Creates a strategy with the hasty registry; retries, because on a busy machine even that may exceed the deadline.
-fn patiently<T>(mut make: impl FnMut() -> Result<T, ChooseError>) -> Result<T, ChooseError> {
-    let mut made = make();
-    for _ in 0..50 {
-        if !matches!(&made, Err(ChooseError::Refused { source: CallError::Late(_) | CallError::Busy, .. })) {
-            break;
-        }
-        made = make();
-    }
-    made
-}
-
 /// Number of concurrent threads.
 const THREADS: usize = 32;
 
-/// Verdict on whether `answer` returns `expected` on many concurrent threads.
-fn from_many_threads<T: PartialEq + Sync>(expected: &T, answer: impl Fn() -> Result<T, String> + Sync) -> Verdict {
-    let wrong = thread::scope(|scope| {
-        let ask = || match answer() {
-            Ok(answer) if answer == *expected => None,
-            Ok(_) => Some("an answer differs from that of a single thread".to_owned()),
-            Err(error) => Some(error),
-        };
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
-        threads.into_iter().find_map(|thread| thread.join().unwrap_or(Some("a thread panicked".to_owned())))
-    });
-    wrong.map_or(Verdict::Kept, Verdict::Broken)
+/// A typical conversation: a question, figures, a decision, code, an error, small talk.
+const TALK: &[&str] = &[
+    "Could you look at why the nightly build fails since Tuesday?",
+    "It fails in step 7 of 12: `cargo test` ends with error E0599 after 14 minutes, because version 2.3.1 dropped the \
+     method. I can pin version 2.3.0 or change 4 call sites.",
+    "Thanks! We decided to change the call sites, and Priya will review it before 12 March.",
+    "fn total(prices: &[u32]) -> u32 {\n    prices.iter().sum()\n}\n",
+    "ok",
+    "Never deploy on Fridays. My preference is Monday morning, at 09:30, after the stand-up; the budget is 1,250 euros.",
+];
+
+/// Texts in many scripts, with joined, bidirectional, doubled, invisible and control characters.
+const UNICODE: &[&str] = &[
+    "我们决定在三月十二日发布第二版。价格是一千二百元。",
+    "กำหนดส่งงานคือวันศุกร์ที่สิบสอง",
+    "نحن قررنا أن ننشر النسخة الثانية في الثاني عشر من مارس.",
+    "Решили выпустить версию 2.4 двенадцатого марта; цена — 1 200 ₽.",
+    "👩‍👩‍👧‍👦🏳️‍🌈👍🏽 e\u{301}e\u{301}e\u{301} Z\u{351}\u{36b}a\u{343}\u{36a}lgo",
+    "\u{202e}txet detrever\u{202c} \u{200b}\u{feff} \0 \u{7}\u{1b}[31m \u{fffd} \u{10ffff}",
+    "İstanbul ǆ ß ﬁ ½ Ⅷ",
+    "\u{2028}\u{2029}\r\n\u{85}\u{a0}",
+];
+
+/// Megabytes of text: of words, of a single word, of one line in another script.
+fn huge() -> Vec<String> {
+    vec![
+        "The price of part 17 rose to 250 euros, so we decided to wait. ".repeat(32 << 10),
+        "x".repeat(2 << 20),
+        "山".repeat(1 << 20),
+    ]
+}
+
+/// Thousands of short messages.
+fn many() -> Vec<&'static str> {
+    TALK.iter().copied().cycle().take(5_000).collect()
+}
+
+/// Embeds a text by its letters.
+#[derive(Debug)]
+struct Letters;
+
+impl Embedder for Letters {
+    fn model(&self) -> &ModelId {
+        static MODEL: LazyLock<ModelId> = LazyLock::new(|| ModelId::new("letters"));
+        &MODEL
+    }
+
+    fn dimensions(&self) -> usize {
+        testing::DIMENSIONS
+    }
+
+    fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
+        Box::pin(async move { Ok(texts.iter().map(|text| vec![testing::embed(text)]).collect()) })
+    }
+
+    fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
+        Box::pin(async move { Ok(testing::embed(text)) })
+    }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use memory_core::port::Embedder;
 
-use crate::{events::PluginObserver, sha256::Sha256};
+use crate::{health::PluginObserver, sha256::Sha256};
 
 /// Options for running plugins.
 #[derive(Clone, Debug)]

@@ -23,12 +23,11 @@ use memory_strategies::{Rules, Spans};
 use crate::{
     convert::failure,
     error::{CallError, ChooseError, LoadError, UnknownStrategy},
-    events::PluginStatus,
-    health::Health,
+    health::{Health, PluginStatus},
     library::{self, Library},
     options::PluginOptions,
+    plugin::Plugin,
     scorer::PluginScorer,
-    summarizer::PluginSummarizer,
     workers::Workers,
 };
 
@@ -47,16 +46,16 @@ pub struct Registry {
 #[derive(Debug)]
 struct Entry {
     info: PluginInfo,
-    source: Source,
+    source: StrategySource,
 }
 
-enum Source {
+enum StrategySource {
     Summarizer(Arc<dyn Summarizer>),
     Scorer(Arc<dyn ImportanceScorer>),
     Plugin { module: PluginModule_Ref, health: Arc<Health>, path: PathBuf },
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for StrategySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Summarizer(summarizer) => summarizer.fmt(f),
@@ -101,7 +100,7 @@ impl Registry {
         }
         tracing::info!(name = info.name, version = info.version, origin = %info.origin, "plugin loaded");
         let health = Arc::new(Health::new(&info.name, &self.options));
-        let source = Source::Plugin { module, health, path: path.to_owned() };
+        let source = StrategySource::Plugin { module, health, path: path.to_owned() };
         self.entries.insert(info.name.clone(), Entry { info: info.clone(), source });
         Ok(info)
     }
@@ -131,13 +130,10 @@ impl Registry {
     pub fn summarizer(&self, name: &str) -> Result<Arc<dyn Summarizer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Summarizer)?;
         match &entry.source {
-            Source::Summarizer(summarizer) => Ok(Arc::clone(summarizer)),
-            Source::Scorer(_) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
-            Source::Plugin { module, health, path } => {
-                let identity = configuration::identity(&entry.info, &configuration);
-                let object = self.make(name, path, module.new_summarizer(), configuration)?;
-                let workers = Arc::clone(&self.workers);
-                Ok(Arc::new(PluginSummarizer::new(identity, object, workers, Arc::clone(health))))
+            StrategySource::Summarizer(summarizer) => Ok(Arc::clone(summarizer)),
+            StrategySource::Scorer(_) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
+            StrategySource::Plugin { module, health, path } => {
+                Ok(Arc::new(self.plugin(entry, path, health, module.new_summarizer(), configuration)?))
             }
         }
     }
@@ -149,14 +145,11 @@ impl Registry {
     pub fn scorer(&self, name: &str) -> Result<Arc<dyn ImportanceScorer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Scorer)?;
         match &entry.source {
-            Source::Scorer(scorer) => Ok(Arc::clone(scorer)),
-            Source::Summarizer(_) => Err(self.unknown(name, StrategyKind::Scorer).into()),
-            Source::Plugin { module, health, path } => {
-                let identity = configuration::identity(&entry.info, &configuration);
-                let object = self.make(name, path, module.new_scorer(), configuration)?;
-                let workers = Arc::clone(&self.workers);
-                let embedder = self.options.embedder.clone();
-                Ok(Arc::new(PluginScorer::new(identity, object, workers, Arc::clone(health), embedder)))
+            StrategySource::Scorer(scorer) => Ok(Arc::clone(scorer)),
+            StrategySource::Summarizer(_) => Err(self.unknown(name, StrategyKind::Scorer).into()),
+            StrategySource::Plugin { module, health, path } => {
+                let plugin = self.plugin(entry, path, health, module.new_scorer(), configuration)?;
+                Ok(Arc::new(PluginScorer { plugin, embedder: self.options.embedder.clone() }))
             }
         }
     }
@@ -170,22 +163,25 @@ impl Registry {
     }
 
     /// Creates a plugin's strategy, under the deadline of a call.
-    fn make<T: Send + 'static>(
+    fn plugin<T: Send + Sync + 'static>(
         &self,
-        name: &str,
+        entry: &Entry,
         path: &Path,
+        health: &Arc<Health>,
         constructor: extern "C" fn(RStr<'_>) -> RResult<T, v1::Failure>,
         configuration: String,
-    ) -> Result<T, ChooseError> {
+    ) -> Result<Plugin<T>, ChooseError> {
+        let identity = configuration::identity(&entry.info, &configuration);
         let made = self.workers.call(None, move |_| match constructor(RStr::from_str(&configuration)) {
             RResult::ROk(object) => Ok(object),
             RResult::RErr(reason) => Err(failure(&reason)),
         });
-        pollster::block_on(made).map_err(|source: CallError| ChooseError::Refused {
-            name: name.to_owned(),
+        let object = pollster::block_on(made).map_err(|source: CallError| ChooseError::Refused {
+            name: entry.info.name.clone(),
             path: path.to_owned(),
             source,
-        })
+        })?;
+        Ok(Plugin::new(identity, object, Arc::clone(&self.workers), Arc::clone(health)))
     }
 
     fn unknown(&self, name: &str, kind: StrategyKind) -> UnknownStrategy {
@@ -208,8 +204,8 @@ impl Registry {
     #[must_use]
     pub fn status(&self, name: &str) -> Option<PluginStatus> {
         match &self.entries.get(name)?.source {
-            Source::Summarizer(_) | Source::Scorer(_) => None,
-            Source::Plugin { health, .. } => Some(health.status()),
+            StrategySource::Summarizer(_) | StrategySource::Scorer(_) => None,
+            StrategySource::Plugin { health, .. } => Some(health.status()),
         }
     }
 
@@ -236,13 +232,13 @@ fn builtins() -> [Entry; 3] {
         Entry { info, source }
     };
     let summarizer = |summarizer: Arc<dyn Summarizer>, description| {
-        entry(summarizer.identity(), StrategyKind::Summarizer, description, Source::Summarizer(summarizer))
+        entry(summarizer.identity(), StrategyKind::Summarizer, description, StrategySource::Summarizer(summarizer))
     };
     let rules = "Words that announce decisions, promises, preferences, errors; figures; code.";
     [
         summarizer(Arc::new(FirstWords), "The first eight words of each message."),
         summarizer(Arc::new(Spans), "Clauses and phrases cut out whole, with the speaker and a sign for each gap."),
-        entry(Rules.identity(), StrategyKind::Scorer, rules, Source::Scorer(Arc::new(Rules))),
+        entry(Rules.identity(), StrategyKind::Scorer, rules, StrategySource::Scorer(Arc::new(Rules))),
     ]
 }
 

@@ -1,7 +1,6 @@
 //! Adapts a plugin's importance scorer to core's port.
 
 use std::{
-    fmt,
     hash::{DefaultHasher, Hash, Hasher},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -21,18 +20,14 @@ use crate::{
     call::Call,
     convert::{failure, log, lossy, role},
     error::CallError,
-    health::Health,
-    held::Held,
-    workers::Workers,
+    plugin::Plugin,
 };
 
 /// Requests scores from a plugin, and validates them.
+#[derive(Debug)]
 pub(crate) struct PluginScorer {
-    identity: WrittenBy,
-    object: Arc<Held<v1::ScorerBox>>,
-    workers: Arc<Workers>,
-    health: Arc<Health>,
-    embedder: Option<Arc<dyn Embedder>>,
+    pub(crate) plugin: Plugin<v1::ScorerBox>,
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// A message with owned text, because the call may outlive the caller's wait.
@@ -57,18 +52,7 @@ impl OwnedScoreJob {
 }
 
 impl PluginScorer {
-    pub(crate) fn new(
-        identity: WrittenBy,
-        object: v1::ScorerBox,
-        workers: Arc<Workers>,
-        health: Arc<Health>,
-        embedder: Option<Arc<dyn Embedder>>,
-    ) -> Self {
-        Self { identity, object: Arc::new(Held::new(object)), workers, health, embedder }
-    }
-
-    /// Blocks the caller's thread, because the port is synchronous.
-    fn ask(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, CallError> {
+    async fn ask(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, CallError> {
         let owned: Vec<_> = jobs
             .iter()
             .map(|job| OwnedScoreJob {
@@ -79,19 +63,16 @@ impl PluginScorer {
                 role: job.role,
             })
             .collect();
-        let object = Arc::clone(&self.object);
-        let plugin = self.identity.strategy.clone();
         let embedder = self.embedder.clone();
-        let answer = self.workers.call(None, move |call| {
-            let Some(object) = object.get() else { return Err(CallError::Failed("it is gone".to_owned())) };
-            let host = Host { call, plugin: &plugin, embedder: embedder.as_deref() };
+        let answer = self.plugin.call(None, move |object, call, plugin| {
+            let host = Host { call, plugin, embedder: embedder.as_deref() };
             let lent: Vec<_> = owned.iter().map(OwnedScoreJob::lend).collect();
             match object.score(RSlice::from_slice(&lent), v1::ScoreHost_TO::from_ptr(&host, TD_Opaque)) {
                 RResult::ROk(scores) => Ok(scores.into_vec()),
                 RResult::RErr(reason) => Err(failure(&reason)),
             }
         });
-        let scores = pollster::block_on(answer)?;
+        let scores = answer.await?;
         if scores.len() != jobs.len() {
             return Err(CallError::Breach(format!("{} scores for {} messages", scores.len(), jobs.len())));
         }
@@ -102,28 +83,15 @@ impl PluginScorer {
     }
 }
 
-impl fmt::Debug for PluginScorer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { identity, health, .. } = self;
-        f.debug_struct("PluginScorer").field("identity", identity).field("health", health).finish_non_exhaustive()
-    }
-}
-
 impl ImportanceScorer for PluginScorer {
     fn identity(&self) -> WrittenBy {
-        self.identity.clone()
+        self.plugin.identity.clone()
     }
 
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
-        let outcome = match self.health.check() {
-            Ok(()) => {
-                let outcome = self.ask(jobs);
-                self.health.record(&outcome, || told_apart(jobs));
-                outcome
-            }
-            Err(quarantined) => Err(quarantined),
-        };
-        outcome.map_err(|error| ScoreError::new(self.identity.clone(), error))
+        // Blocks the caller's thread, because the port is synchronous.
+        let outcome = pollster::block_on(self.plugin.guarded(self.ask(jobs), || told_apart(jobs)));
+        outcome.map_err(|error| ScoreError::new(self.plugin.identity.clone(), error))
     }
 }
 

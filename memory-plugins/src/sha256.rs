@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path, str::FromStr};
 
+use memory_core::Hash;
 use memory_files::Links;
 use sha2::Digest as _;
 
@@ -16,26 +17,20 @@ use crate::error::LoadError;
 /// assert_eq!(sha256.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 /// assert_eq!(sha256.to_string().parse(), Ok(sha256));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sha256([u8; 32]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256(Hash);
 
 impl Sha256 {
     /// The SHA-256 of some bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
-        Self(sha2::Sha256::digest(bytes).into())
+        Self(Hash::from_bytes(sha2::Sha256::digest(bytes).into()))
     }
 }
 
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Sha256 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sha256({self})")
+        self.0.fmt(f)
     }
 }
 
@@ -48,19 +43,7 @@ impl FromStr for Sha256 {
     type Err = InvalidSha256;
 
     fn from_str(text: &str) -> Result<Self, InvalidSha256> {
-        let invalid = || InvalidSha256(text.chars().take(80).collect());
-        let mut sha256 = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(invalid());
-        }
-        for (byte, digits) in sha256.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            let digits = str::from_utf8(digits).map_err(|_| invalid())?;
-            if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                return Err(invalid());
-            }
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| invalid())?;
-        }
-        Ok(Self(sha256))
+        text.parse().map(Self).map_err(|_| InvalidSha256(text.chars().take(80).collect()))
     }
 }
 

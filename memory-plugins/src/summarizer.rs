@@ -1,12 +1,8 @@
 //! Adapts a plugin's summarizer to core's port.
 
 use std::{
-    fmt,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use abi_stable::{
@@ -23,36 +19,17 @@ use crate::{
     call::Call,
     convert::{OwnedSummaryJob, failure, log, lossy, written},
     error::CallError,
-    health::Health,
-    held::Held,
-    workers::Workers,
+    plugin::Plugin,
 };
 
 /// Requests summaries from a plugin, and validates them.
-pub(crate) struct PluginSummarizer {
-    identity: WrittenBy,
-    object: Arc<Held<v1::SummarizerBox>>,
-    workers: Arc<Workers>,
-    health: Arc<Health>,
-}
+pub(crate) type PluginSummarizer = Plugin<v1::SummarizerBox>;
 
 impl PluginSummarizer {
-    pub(crate) fn new(
-        identity: WrittenBy,
-        object: v1::SummarizerBox,
-        workers: Arc<Workers>,
-        health: Arc<Health>,
-    ) -> Self {
-        Self { identity, object: Arc::new(Held::new(object)), workers, health }
-    }
-
     async fn ask(&self, job: &SummaryJob<'_>) -> Result<WrittenSummary, CallError> {
         let owned = OwnedSummaryJob { level: job.level, sources: job.sources.to_vec(), max_tokens: job.max_tokens };
-        let object = Arc::clone(&self.object);
-        let plugin = self.identity.strategy.clone();
-        let answer = self.workers.call(Some(job.counter), move |call| {
-            let Some(object) = object.get() else { return Err(CallError::Failed("it is gone".to_owned())) };
-            let host = Host { call, plugin: &plugin, counted: AtomicUsize::new(0) };
+        let answer = self.call(Some(job.counter), move |object, call, plugin| {
+            let host = Host { call, plugin, counted: AtomicUsize::new(0) };
             match owned.lend(|job| object.summarize(job, v1::SummaryHost_TO::from_ptr(&host, TD_Opaque))) {
                 RResult::ROk(answer) => written(answer),
                 RResult::RErr(reason) => Err(failure(&reason)),
@@ -70,13 +47,6 @@ impl PluginSummarizer {
     }
 }
 
-impl fmt::Debug for PluginSummarizer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { identity, health, .. } = self;
-        f.debug_struct("PluginSummarizer").field("identity", identity).field("health", health).finish_non_exhaustive()
-    }
-}
-
 impl Summarizer for PluginSummarizer {
     fn identity(&self) -> WrittenBy {
         self.identity.clone()
@@ -84,19 +54,13 @@ impl Summarizer for PluginSummarizer {
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
         Box::pin(async move {
-            let outcome = match self.health.check() {
-                Ok(()) => {
-                    let outcome = self.ask(&job).await;
-                    self.health.record(&outcome, || told_apart(&job));
-                    outcome
-                }
-                Err(quarantined) => Err(quarantined),
-            };
+            let outcome = self.guarded(self.ask(&job), || told_apart(&job)).await;
             outcome.map_err(|error| SummarizeError::new(self.identity.clone(), error))
         })
     }
 }
 
+/// Hash of a job.
 fn told_apart(job: &SummaryJob<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (job.level, job.max_tokens).hash(&mut hasher);

@@ -1,8 +1,7 @@
 //! Threads that call plugins, and a clock thread that gives up late calls.
 
 use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
+    collections::VecDeque,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
@@ -53,7 +52,8 @@ type Job = Box<dyn FnOnce() -> bool + Send>;
 #[derive(Default)]
 struct State {
     queue: VecDeque<Job>,
-    deadlines: BinaryHeap<Reverse<Deadline>>,
+    /// Deadlines of calls, in order, because all calls have the same time.
+    deadlines: VecDeque<(Instant, Weak<dyn Expire>)>,
     threads: usize,
     /// Number of threads without a call.
     idle: usize,
@@ -80,36 +80,11 @@ impl std::fmt::Debug for State {
 impl State {
     /// Removes the deadlines of finished calls from the front of the queue.
     fn sweep(&mut self) {
-        while self.deadlines.peek().is_some_and(|Reverse(deadline)| deadline.call.strong_count() == 0) {
-            self.deadlines.pop();
+        while self.deadlines.front().is_some_and(|(_, call)| call.strong_count() == 0) {
+            self.deadlines.pop_front();
         }
     }
 }
-
-struct Deadline {
-    at: Instant,
-    call: Weak<dyn Expire>,
-}
-
-impl Ord for Deadline {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.at.cmp(&other.at)
-    }
-}
-
-impl PartialOrd for Deadline {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Deadline {
-    fn eq(&self, other: &Self) -> bool {
-        self.at == other.at
-    }
-}
-
-impl Eq for Deadline {}
 
 impl Workers {
     pub(crate) fn new(options: &PluginOptions) -> Self {
@@ -180,7 +155,7 @@ impl Shared {
         state.sweep();
         let now = Instant::now();
         let at = now.checked_add(this.limits.deadline).unwrap_or(now + FAR);
-        state.deadlines.push(Reverse(Deadline { at, call }));
+        state.deadlines.push_back((at, call));
         this.staff(&mut state);
         let clock_sleeps_past = state.next_look.is_none_or(|look| look > at);
         drop(state);
@@ -243,7 +218,7 @@ impl Shared {
         let mut state = self.lock();
         loop {
             state.sweep();
-            state.next_look = state.deadlines.peek().map(|Reverse(deadline)| deadline.at);
+            state.next_look = state.deadlines.front().map(|(at, _)| *at);
             let Some(next) = state.next_look else {
                 if state.closed {
                     break;
@@ -256,7 +231,7 @@ impl Shared {
                 state = self.tick.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
-            let call = state.deadlines.pop().and_then(|Reverse(deadline)| deadline.call.upgrade());
+            let call = state.deadlines.pop_front().and_then(|(_, call)| call.upgrade());
             drop(state);
             if let Some(call) = call.filter(|call| call.give_up()) {
                 // Counted before the caller is answered, so that the caller sees it counted.

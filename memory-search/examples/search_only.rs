@@ -17,7 +17,7 @@ use memory_core::{
 };
 use memory_search::HybridRetriever;
 
-/// What the program has: some messages in order.
+/// Messages of the program, in order.
 #[derive(Debug)]
 struct Mailbox {
     name: ConversationId,
@@ -155,7 +155,7 @@ fn mailbox() -> Result<Mailbox, Box<dyn Error>> {
 }
 
 async fn ask(mailbox: Mailbox, question: &str) -> Result<Retrieved, Box<dyn Error>> {
-    // It stands for a model: `memory-embed` has those that know what words mean.
+    // Stands for a model; `memory-embed` has real ones.
     let embedder = Arc::new(HashEmbedder::new(64));
     let vectors = Arc::new(Vectors::of(&*embedder));
     let scope = Scope::one(&mailbox.name);

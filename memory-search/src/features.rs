@@ -6,162 +6,97 @@ use crate::{
     question::Question,
 };
 
-/// A feature. Most are min-max normalized to 0..=1 over the whole pool, so that they are comparable between
-/// conversations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(crate) enum Feature {
+/// Defines the features with their names.
+macro_rules! features {
+    ($($(#[doc = $doc:literal])* $feature:ident => $name:literal,)*) => {
+        /// A feature. Most are min-max normalized to 0..=1 over the whole pool, so that they are comparable between
+        /// conversations.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub(crate) enum Feature {
+            $($(#[doc = $doc])* $feature,)*
+        }
+
+        impl Feature {
+            /// All features, in column order.
+            pub(crate) const ALL: [Self; [$($name),*].len()] = [$(Self::$feature),*];
+
+            /// Name among the signals of a hit.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$feature => $name,)*
+                }
+            }
+        }
+    };
+}
+
+features! {
     /// BM25 with parameters for short turns.
-    Chat,
+    Chat => "words",
     /// BM25 with parameters for long turns.
-    Agent,
+    Agent => "words_long",
     /// BM25 of the node together with its neighbours.
-    Window,
+    Window => "words_window",
     /// BM25 of the previous node, and of the next one.
-    ChatBefore,
-    ChatAfter,
+    ChatBefore => "words_before",
+    ChatAfter => "words_after",
     /// Mean BM25 of the three best nodes of the session.
-    ChatSession,
+    ChatSession => "words_session",
     /// Mean BM25 of the node and its neighbours, up to three on either side, and up to eight.
-    ChatNear,
-    ChatAround,
+    ChatNear => "words_near",
+    ChatAround => "words_around",
     /// Mean window BM25 of the three best nodes of the conversation.
-    WindowConversation,
+    WindowConversation => "words_conversation",
     /// Share of the question's terms, weighted by rarity, in the node, and in the node with its neighbours.
-    Coverage,
-    CoverageWindow,
+    Coverage => "coverage",
+    CoverageWindow => "coverage_window",
     /// Cosine of question and node.
-    Cosine,
+    Cosine => "cosine",
     /// [`Self::Cosine`] plus 0.5 of the previous node's and 0.3 of the next node's.
-    CosineSmoothed,
-    CosineBefore,
-    CosineAfter,
-    CosineSession,
-    CosineNear,
-    CosineAround,
-    CosineConversation,
+    CosineSmoothed => "cosine_smoothed",
+    CosineBefore => "cosine_before",
+    CosineAfter => "cosine_after",
+    CosineSession => "cosine_session",
+    CosineNear => "cosine_near",
+    CosineAround => "cosine_around",
+    CosineConversation => "cosine_conversation",
     /// Late-interaction score of the node, and of the previous and next nodes.
-    Late,
-    LateBefore,
-    LateAfter,
+    Late => "late",
+    LateBefore => "late_before",
+    LateAfter => "late_after",
     /// Mean of the three best such scores of the session.
-    LateSession,
+    LateSession => "late_session",
     /// Among people: the question names one speaker, and the node is by that speaker, or by another.
-    SpeakerNamed,
-    SpeakerOther,
+    SpeakerNamed => "speaker_named",
+    SpeakerOther => "speaker_other",
     /// With an agent: the user speaks.
-    ByUser,
+    ByUser => "by_user",
     /// With an agent: the user speaks, and the question is in the first person.
-    ByUserOfSelf,
+    ByUserOfSelf => "by_user_of_self",
     /// With an agent: the agent speaks, and the question asks what the agent said.
-    ByAgentAskedBack,
+    ByAgentAskedBack => "by_agent_asked_back",
     /// The user gives an instruction for the future, or states a preference.
-    IsStanding,
-    IsPreference,
+    IsStanding => "is_standing",
+    IsPreference => "is_preference",
     /// The conversation is with an agent, or among more than two people: an offset that makes scores of different kinds
     /// of conversation comparable.
-    OfAgent,
-    OfGroup,
+    OfAgent => "of_agent",
+    OfGroup => "of_group",
     /// The node ends in a question.
-    IsQuestion,
+    IsQuestion => "is_question",
     /// Logarithm of the node's length in terms, and those of the previous and next nodes. Short neighbours are typical
     /// of an answer.
-    Length,
-    LengthBefore,
-    LengthAfter,
+    Length => "length",
+    LengthBefore => "length_before",
+    LengthAfter => "length_after",
     /// The question asks when, and the node mentions times.
-    TellsTime,
+    TellsTime => "tells_time",
     /// Match between the node's timestamp and the dates in the question.
-    Date,
+    Date => "date",
 }
 
 impl Feature {
-    /// All features, in column order.
-    pub(crate) const ALL: [Self; 38] = [
-        Self::Chat,
-        Self::Agent,
-        Self::Window,
-        Self::ChatBefore,
-        Self::ChatAfter,
-        Self::ChatSession,
-        Self::ChatNear,
-        Self::ChatAround,
-        Self::WindowConversation,
-        Self::Coverage,
-        Self::CoverageWindow,
-        Self::Cosine,
-        Self::CosineSmoothed,
-        Self::CosineBefore,
-        Self::CosineAfter,
-        Self::CosineSession,
-        Self::CosineNear,
-        Self::CosineAround,
-        Self::CosineConversation,
-        Self::Late,
-        Self::LateBefore,
-        Self::LateAfter,
-        Self::LateSession,
-        Self::SpeakerNamed,
-        Self::SpeakerOther,
-        Self::ByUser,
-        Self::ByUserOfSelf,
-        Self::ByAgentAskedBack,
-        Self::IsStanding,
-        Self::IsPreference,
-        Self::OfAgent,
-        Self::OfGroup,
-        Self::IsQuestion,
-        Self::Length,
-        Self::LengthBefore,
-        Self::LengthAfter,
-        Self::TellsTime,
-        Self::Date,
-    ];
-
-    /// Name among the signals of a hit.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Chat => "words",
-            Self::Agent => "words_long",
-            Self::Window => "words_window",
-            Self::ChatBefore => "words_before",
-            Self::ChatAfter => "words_after",
-            Self::ChatSession => "words_session",
-            Self::ChatNear => "words_near",
-            Self::ChatAround => "words_around",
-            Self::WindowConversation => "words_conversation",
-            Self::Coverage => "coverage",
-            Self::CoverageWindow => "coverage_window",
-            Self::Cosine => "cosine",
-            Self::CosineSmoothed => "cosine_smoothed",
-            Self::CosineBefore => "cosine_before",
-            Self::CosineAfter => "cosine_after",
-            Self::CosineSession => "cosine_session",
-            Self::CosineNear => "cosine_near",
-            Self::CosineAround => "cosine_around",
-            Self::CosineConversation => "cosine_conversation",
-            Self::Late => "late",
-            Self::LateBefore => "late_before",
-            Self::LateAfter => "late_after",
-            Self::LateSession => "late_session",
-            Self::SpeakerNamed => "speaker_named",
-            Self::SpeakerOther => "speaker_other",
-            Self::ByUser => "by_user",
-            Self::ByUserOfSelf => "by_user_of_self",
-            Self::ByAgentAskedBack => "by_agent_asked_back",
-            Self::IsStanding => "is_standing",
-            Self::IsPreference => "is_preference",
-            Self::OfAgent => "of_agent",
-            Self::OfGroup => "of_group",
-            Self::IsQuestion => "is_question",
-            Self::Length => "length",
-            Self::LengthBefore => "length_before",
-            Self::LengthAfter => "length_after",
-            Self::TellsTime => "tells_time",
-            Self::Date => "date",
-        }
-    }
-
     pub(crate) const fn is_of_meaning(self) -> bool {
         matches!(
             self,

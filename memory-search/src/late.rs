@@ -37,14 +37,14 @@ pub(crate) struct LateScores {
 }
 
 /// Pool index, conversation and id of a node.
-type Placed<'a> = (usize, &'a ConversationId, NodeId);
+type PoolNode<'a> = (usize, &'a ConversationId, NodeId);
 
 impl Late<'_> {
     /// Scores nodes: for each of the question's tokens the largest cosine with one of the node's tokens (MaxSim;
     /// Khattab and Zaharia, "ColBERT", 2020), averaged with the inverse document frequency of the token among these
     /// conversations as weight. Missing token vectors of the nodes in `best` are computed, best first, within the
     /// limits above. Nodes without token vectors have no score.
-    pub(crate) async fn scores(&self, nodes: &[Placed<'_>], best: &[usize]) -> Result<LateScores, RetrieveError> {
+    pub(crate) async fn scores(&self, nodes: &[PoolNode<'_>], best: &[usize]) -> Result<LateScores, RetrieveError> {
         let mut by_conversation: Vec<(&ConversationId, Vec<usize>, Vec<NodeId>)> = Vec::new();
         for (place, conversation, node) in nodes {
             match by_conversation.iter_mut().find(|(id, ..)| id == conversation) {
@@ -74,7 +74,7 @@ impl Late<'_> {
     /// limits.
     async fn recomputed(
         &self,
-        nodes: &[Placed<'_>],
+        nodes: &[PoolNode<'_>],
         best: &[usize],
         scores: &HashMap<usize, f32>,
     ) -> Result<(Vec<(usize, TokenVectors)>, usize), RetrieveError> {

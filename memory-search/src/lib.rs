@@ -36,7 +36,7 @@
 //! vectors, run models, or write summaries: stores, indexes and models are ports of [`memory_core`].
 
 mod archive;
-mod complexity;
+mod budget;
 mod excerpt;
 mod explain;
 mod features;
@@ -45,7 +45,6 @@ mod fuse;
 mod late;
 mod lexical;
 mod nearest;
-mod notices;
 mod pack;
 mod pairs;
 mod question;
@@ -60,13 +59,12 @@ mod semantic;
 mod shared_prefix;
 mod shortlist;
 mod stopwatch;
-mod worth;
 
 pub use archive::{ArchiveLimits, Archived};
 pub use excerpt::{Excerpted, excerpt};
 pub use explain::Explanation;
 pub use find::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
-pub use pack::{Characters, Lengths, PackRequest, PackSource, Packed, Place, TooLarge, pack, reach};
+pub use pack::{Characters, Lengths, PackRequest, PackSource, Packed, SourceNode, TooLarge, pack, reach};
 pub use pairs::Pairs;
 pub use rerank::RerankOptions;
 pub use retriever::HybridRetriever;

@@ -41,7 +41,7 @@ impl<'a> PackSource<'a> {
 }
 
 /// A node, with the index of its conversation in [`PackRequest::sources`].
-pub type Place = (usize, NodeId);
+pub type SourceNode = (usize, NodeId);
 
 /// Hits to pack, and the budget; see [`pack`].
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub struct PackRequest<'a> {
     /// Conversations of the hits.
     pub sources: &'a [PackSource<'a>],
     /// Hits, best first. Hits that are shown already or do not exist are skipped.
-    pub ranked: &'a [Place],
+    pub ranked: &'a [SourceNode],
     /// Maximum tokens of the packed messages of all conversations.
     pub max_tokens: u32,
     /// Tokens that each message costs in addition to its text.
@@ -65,7 +65,7 @@ pub struct PackRequest<'a> {
 impl<'a> PackRequest<'a> {
     /// A request with a token budget, without radius or tokens per message.
     #[must_use]
-    pub fn new(sources: &'a [PackSource<'a>], ranked: &'a [Place], max_tokens: u32) -> Self {
+    pub fn new(sources: &'a [PackSource<'a>], ranked: &'a [SourceNode], max_tokens: u32) -> Self {
         Self { sources, ranked, max_tokens, per_message: 0, characters: None, radius: 0 }
     }
 
@@ -77,7 +77,7 @@ impl<'a> PackRequest<'a> {
 }
 
 /// The number of characters of each node.
-pub type Lengths = HashMap<Place, u64>;
+pub type Lengths = HashMap<SourceNode, u64>;
 
 /// A limit in characters, in addition to the token budget.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ pub struct Packed {
 #[non_exhaustive]
 pub struct TooLarge {
     /// The hit.
-    pub node: Place,
+    pub node: SourceNode,
     /// Cost in tokens, including the heading and the tool calls and results that belong to it.
     pub tokens: u64,
     /// Number of characters; 0 without a limit in characters.
@@ -160,7 +160,7 @@ pub fn reach(request: &PackRequest<'_>) -> Vec<(usize, NodeRange)> {
 /// Cost in tokens of each hit with its tool calls and results; `None` if that alone exceeds a limit.
 pub(crate) fn prices(request: &PackRequest<'_>) -> Vec<Option<u64>> {
     let packer = Packer::new(request);
-    let price = |&hit: &Place| {
+    let price = |&hit: &SourceNode| {
         let cost = packer.cost(hit.0, packer.widened(hit, 0));
         packer.is_affordable(cost.plus(packer.heading(hit))).then_some(cost.tokens)
     };
@@ -169,7 +169,7 @@ pub(crate) fn prices(request: &PackRequest<'_>) -> Vec<Option<u64>> {
 
 /// A hit with its tool calls and results.
 struct Unit {
-    node: Place,
+    node: SourceNode,
     cost: Cost,
     /// Other messages of its pairs, if cheap.
     beside: Vec<NodeRange>,
@@ -189,12 +189,12 @@ impl Cost {
 
 struct Packer<'a> {
     request: &'a PackRequest<'a>,
-    parts: Vec<Part<'a>>,
+    parts: Vec<PackedConversation<'a>>,
     spent: Cost,
 }
 
 /// State of a conversation during packing.
-struct Part<'a> {
+struct PackedConversation<'a> {
     source: &'a PackSource<'a>,
     turns: Vec<NodeRange>,
     nodes: Vec<NodeState>,
@@ -211,16 +211,16 @@ enum NodeState {
 
 impl<'a> Packer<'a> {
     fn new(request: &'a PackRequest<'a>) -> Self {
-        Self { request, parts: request.sources.iter().map(Part::new).collect(), spent: Cost::default() }
+        Self { request, parts: request.sources.iter().map(PackedConversation::new).collect(), spent: Cost::default() }
     }
 
     /// True if a node exists and is neither shown nor taken.
-    fn is_free(&self, (source, node): Place) -> bool {
+    fn is_free(&self, (source, node): SourceNode) -> bool {
         self.parts.get(source).and_then(|part| part.nodes.get(node.index())) == Some(&NodeState::Free)
     }
 
     /// Cost of the heading of a node's conversation; 0 once one of its hits was taken.
-    fn heading(&self, (source, _): Place) -> Cost {
+    fn heading(&self, (source, _): SourceNode) -> Cost {
         let heading = self.parts.get(source).filter(|part| !part.is_open).map_or(0, |part| part.source.heading);
         Cost { tokens: u64::from(heading), characters: 0 }
     }
@@ -228,8 +228,11 @@ impl<'a> Packer<'a> {
     /// Hits in the order in which they are tried.
     fn hits(&self) -> Vec<Unit> {
         let free = self.request.ranked.iter().filter(|&&hit| self.is_free(hit));
-        let unit =
-            |&node: &Place| Unit { node, cost: self.cost(node.0, self.widened(node, 0)), beside: self.beside(node) };
+        let unit = |&node: &SourceNode| Unit {
+            node,
+            cost: self.cost(node.0, self.widened(node, 0)),
+            beside: self.beside(node),
+        };
         let mut units: Vec<_> = free.map(unit).collect();
         if self.request.radius == 0 {
             let mut by_density: Vec<_> = units.drain(..).enumerate().collect();
@@ -274,7 +277,7 @@ impl<'a> Packer<'a> {
 
     /// The question that a hit answers, and its answer, each with tool calls and results, unless too expensive or shown
     /// already.
-    fn beside(&self, (source, hit): Place) -> Vec<NodeRange> {
+    fn beside(&self, (source, hit): SourceNode) -> Vec<NodeRange> {
         let Some(part) = self.parts.get(source).filter(|_| self.request.radius == 0) else { return Vec::new() };
         let dearest = u64::from(self.request.max_tokens) / BESIDE_PART;
         let others = part.source.pairs.beside(hit).map(|node| (source, node));
@@ -284,7 +287,7 @@ impl<'a> Packer<'a> {
 
     /// The widest run around a node that `can_be_had` accepts, and its cost; `None` if it rejects even the node. Cost
     /// grows with width, so the search stops at the first rejected run, and each node is priced once.
-    fn widest(&self, hit: Place, can_be_had: impl Fn(Cost) -> bool) -> Option<(NodeRange, Cost)> {
+    fn widest(&self, hit: SourceNode, can_be_had: impl Fn(Cost) -> bool) -> Option<(NodeRange, Cost)> {
         let (source, _) = hit;
         let mut run = self.widened(hit, 0);
         let mut cost = self.cost(source, run);
@@ -312,7 +315,7 @@ impl<'a> Packer<'a> {
     }
 
     /// A node with its neighbours, extended to whole turns.
-    fn widened(&self, (source, node): Place, radius: u64) -> NodeRange {
+    fn widened(&self, (source, node): SourceNode, radius: u64) -> NodeRange {
         let Some(part) = self.parts.get(source) else { return NodeRange::single(node) };
         let run = NodeRange::single(node).widen(radius, part.nodes.len() as u64);
         part.turn_of(run.first()).hull(part.turn_of(run.last()))
@@ -331,7 +334,7 @@ impl<'a> Packer<'a> {
     }
 
     fn runs(&self) -> Vec<(usize, NodeRange)> {
-        let of_part = |(source, part): (usize, &Part<'_>)| {
+        let of_part = |(source, part): (usize, &PackedConversation<'_>)| {
             let taken = part.nodes.iter().enumerate().filter(|&(_, &state)| state == NodeState::Taken);
             let runs = NodeRange::merge(taken.map(|(at, _)| NodeRange::single(NodeId::from_index(at))).collect());
             runs.into_iter().map(move |run| (source, run)).collect::<Vec<_>>()
@@ -340,7 +343,7 @@ impl<'a> Packer<'a> {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> PackedConversation<'a> {
     fn new(source: &'a PackSource<'a>) -> Self {
         let mut nodes = vec![NodeState::Free; source.outline.len()];
         for run in source.shown {

@@ -32,20 +32,7 @@ pub(crate) struct Dates {
     years: Vec<i16>,
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+const MONTHS: &str = "january february march april may june july august september october november december";
 
 /// One pattern for each flag of [`Question`], in this order.
 const ASKS: [&str; 3] = [
@@ -92,7 +79,8 @@ impl Dates {
         let mut dates = Self { words: TimeWords::of(text), ..Self::default() };
         // `may` is a month only with a capital.
         let is_named = |month: &str| words(text).any(|word| word == month) && (month != "may" || text.contains("May"));
-        dates.months = (1..).zip(MONTHS).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
+        dates.months =
+            (1..).zip(MONTHS.split(' ')).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
         let (in_numbers, rest) = TimeWords::numeric_dates(text);
         for (year, month, day) in in_numbers {
             dates.years.push(year);

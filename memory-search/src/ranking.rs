@@ -98,11 +98,11 @@ struct Scored {
 /// The nodes of several distinct conversations in one sequence.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    parts: Vec<Part>,
+    parts: Vec<PooledConversation>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct PooledConversation {
     pub(crate) conversation: ConversationId,
     pub(crate) indexed: Arc<Indexed>,
     /// Number of its first nodes in the pool: all that were indexed when the pool was made.
@@ -117,7 +117,7 @@ pub(crate) struct Part {
     begin: usize,
 }
 
-impl Part {
+impl PooledConversation {
     pub(crate) fn places(&self) -> Range<usize> {
         self.begin..self.begin + self.nodes
     }
@@ -132,14 +132,14 @@ impl Pool {
                 let postings = indexed.read();
                 (postings.lengths().len(), postings.losses().clone(), postings.node_table().talk())
             };
-            let part = Part { conversation, indexed, nodes, losses, talk, title: 0.0, begin };
+            let part = PooledConversation { conversation, indexed, nodes, losses, talk, title: 0.0, begin };
             begin += nodes;
             part
         });
         Self { parts: parts.collect() }
     }
 
-    pub(crate) fn parts(&self) -> &[Part] {
+    pub(crate) fn parts(&self) -> &[PooledConversation] {
         &self.parts
     }
 
@@ -157,7 +157,7 @@ impl Pool {
     }
 
     pub(crate) fn readable(&self) -> usize {
-        let lost = |part: &Part| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
+        let lost = |part: &PooledConversation| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
         self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum()
     }
 
@@ -228,7 +228,7 @@ impl Pool {
         dates
     }
 
-    fn part(&self, candidate: usize) -> Option<&Part> {
+    fn part(&self, candidate: usize) -> Option<&PooledConversation> {
         let next = self.parts.partition_point(|part| part.begin <= candidate);
         self.parts.get(next.checked_sub(1)?)
     }
@@ -406,7 +406,7 @@ impl Ranking {
         let rankers = Talk::ALL.map(|talk| Ranker::new(talk, self.with_vectors, with_tokens));
         let unmeasured = means(features);
         let score = |(candidate, features): &(usize, Features)| {
-            let &Part { talk, title, .. } = self.pool.part(*candidate)?;
+            let &PooledConversation { talk, title, .. } = self.pool.part(*candidate)?;
             let (mut score, mut signals) = rankers.get(talk as usize)?.score(features, &unmeasured);
             if title > 0.0 {
                 score += OF_TITLE * title;

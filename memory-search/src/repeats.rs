@@ -21,23 +21,23 @@ const FEWEST_WORDS: usize = 5;
 ///
 /// The sentence after a question belongs to it, since it may be the answer. Case and punctuation are ignored.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct EarlierStatements {
     analyzer: Analyzer,
     asked: Vec<Box<str>>,
     texts: HashSet<String>,
-    told: Vec<Matter>,
+    told: Vec<KeySentence>,
 }
 
 /// Sentence of a text with the most words of the question.
 #[derive(Debug, PartialEq, Eq)]
-struct Matter {
+struct KeySentence {
     /// Indices of these words in the question; sorted, distinct.
     asked: Vec<usize>,
     /// Words in lower case, in order.
     words: Vec<String>,
 }
 
-impl Told {
+impl EarlierStatements {
     /// An empty record for a question.
     pub(crate) fn new(question: &str) -> Self {
         let analyzer = Analyzer::default();
@@ -59,7 +59,7 @@ impl Told {
     }
 
     /// Sentence of a text with the most words of the question, if it has enough of them; the first of equals.
-    fn matter(&self, text: &str) -> Option<Matter> {
+    fn matter(&self, text: &str) -> Option<KeySentence> {
         if self.asked.len() < FEWEST_ASKED || text.len() > LONGEST {
             return None;
         }
@@ -84,11 +84,11 @@ impl Told {
         let sentence = text.get(sentence)?;
         let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let words: Vec<_> = words.map(str::to_lowercase).collect();
-        (asked.len() >= FEWEST_ASKED && words.len() >= FEWEST_WORDS).then_some(Matter { asked, words })
+        (asked.len() >= FEWEST_ASKED && words.len() >= FEWEST_WORDS).then_some(KeySentence { asked, words })
     }
 }
 
-impl Matter {
+impl KeySentence {
     fn repeats(&self, told: &Self) -> bool {
         let lacks = told.asked.iter().filter(|term| !self.asked.contains(term)).count();
         let is_of_less = lacks > 0 && self.asked.iter().all(|term| told.asked.contains(term));
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn repeats(question: &str, texts: &[&str]) -> Vec<bool> {
-        let mut told = Told::new(question);
+        let mut told = EarlierStatements::new(question);
         texts.iter().map(|text| told.is_repeat(text)).collect()
     }
 

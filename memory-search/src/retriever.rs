@@ -18,14 +18,15 @@ use crate::{
     archive::Archive,
     late::Late,
     lexical::{MAX_UNSAVED, Weighed, WordIndex},
-    notices::{in_full, push_new},
     ranking::{Candidate, Pool, Ranking},
     reads::Reads,
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
-    semantic::{Asked, Beyond, HOW_TO_CATCH_UP, MAX_BACKLOG_NODES, Semantic, SemanticScores, ends_of},
+    semantic::{
+        Asked, HOW_TO_CATCH_UP, MAX_BACKLOG_NODES, OutsidePool, Semantic, SemanticScores, ends_of, in_full, push_new,
+    },
     shared_prefix::seen_before,
-    shortlist::{Evidence, FEWEST, Shortlist},
+    shortlist::{FEWEST, Shortlist, ShortlistEvidence},
     stopwatch::Stopwatch,
 };
 
@@ -98,16 +99,18 @@ impl HybridRetriever {
     /// Also compares the best candidates by token vectors from `tokens`, if the embedding model makes them. By default
     /// the ranking uses only the other features.
     #[must_use]
-    pub fn token_index(self, tokens: Arc<dyn TokenIndex>) -> Self {
-        Self { semantic: self.semantic.token_index(tokens), ..self }
+    pub fn token_index(mut self, tokens: Arc<dyn TokenIndex>) -> Self {
+        self.semantic.tokens = Some(tokens);
+        self
     }
 
     /// Maximum messages of a conversation in which all vectors are compared with a question, 20,000 by default. In a
     /// longer one, only the nearest by the index (by its graph, if it has one) and the best by words are compared;
     /// every other message gets an estimated typical cosine.
     #[must_use]
-    pub fn compare_all_up_to(self, messages: usize) -> Self {
-        Self { semantic: self.semantic.comparing_all_up_to(messages), ..self }
+    pub fn compare_all_up_to(mut self, messages: usize) -> Self {
+        self.semantic.compared_all = messages;
+        self
     }
 
     /// Reranks the best hits with a cross-encoder.
@@ -119,14 +122,14 @@ impl HybridRetriever {
     /// Saves postings in `cache`, so that a new retriever need not read all messages again.
     #[must_use]
     pub fn word_cache(mut self, cache: Arc<dyn BlockCache>) -> Self {
-        self.words.save_in(cache);
+        self.words.cache = Some(cache);
         self
     }
 
     /// Limits the bytes of postings in memory, 64 MiB by default, by dropping the least recently used.
     #[must_use]
     pub fn hold_words_at_most(mut self, bytes: usize) -> Self {
-        self.words.hold_at_most(bytes);
+        self.words.max_bytes = bytes;
         self
     }
 
@@ -159,7 +162,7 @@ impl HybridRetriever {
         let mut states = self.resolve(scope, filter).await?;
         let mut seen = seen_before(&*self.source, &states, first).await?;
         let mut asked = self.semantic.ask(&*self.source, question, &mut stopwatch).await;
-        let (mut weighed, mut beyond) = (None, Beyond::default());
+        let (mut weighed, mut beyond) = (None, OutsidePool::default());
         let nodes: u64 = states.iter().map(|state| state.nodes).sum();
         if nodes > self.ranked_all && states.len() > FEWEST && !filter.is_by_node() {
             let listed = self.shortlist(question, &states, &seen, asked.as_ref().ok(), first).await?;
@@ -207,7 +210,7 @@ impl HybridRetriever {
         seen: &[u64],
         asked: Option<&Asked<'_>>,
         first: Option<&ConversationId>,
-    ) -> Result<Listed, RetrieveError> {
+    ) -> Result<Shortlisted, RetrieveError> {
         let words = self.words.catch_up_all(&*self.source, states).await?;
         let list = Shortlist { states, seen, words: &words };
         let weighed = list.weigh(self.words.question(question));
@@ -227,17 +230,17 @@ impl HybridRetriever {
             always.extend(behind.map(|(number, _)| number));
         }
         let titles: Vec<f32> = states.iter().map(|state| self.words.title_share(state, &weighed)).collect();
-        let evidence = Evidence { question: &weighed, titles: &titles, nearest: nearest.as_ref() };
+        let evidence = ShortlistEvidence { question: &weighed, titles: &titles, nearest: nearest.as_ref() };
         let chosen = list.choose(evidence, &always);
         let others: Vec<usize> = (0..states.len()).filter(|number| chosen.binary_search(number).is_err()).collect();
         let sum = |of: &dyn Fn(usize) -> Option<u64>| {
             usize::try_from(others.iter().filter_map(|number| of(*number)).sum::<u64>()).unwrap_or(usize::MAX)
         };
-        let beyond = Beyond {
+        let beyond = OutsidePool {
             messages: sum(&|number| Some(states.get(number)?.nodes)),
             embedded: sum(&|number| embedded.get(number).copied()),
         };
-        Ok(Listed { chosen, question: weighed, beyond, failed })
+        Ok(Shortlisted { chosen, question: weighed, beyond, failed })
     }
 
     /// Conversations of a scope with the tags of a filter, in order of id. Notes are left out, because most of them
@@ -250,12 +253,12 @@ impl HybridRetriever {
 }
 
 /// Conversations of a large scope that were chosen.
-struct Listed {
+struct Shortlisted {
     /// Numbers of the conversations, in order.
     chosen: Vec<usize>,
     /// Words of the question, weighted over the whole scope.
     question: Weighed,
-    beyond: Beyond,
+    beyond: OutsidePool,
     /// Why the vectors could not be searched.
     failed: Option<VectorError>,
 }
@@ -372,7 +375,7 @@ impl Retriever for HybridRetriever {
                 Ok(vectors) => {
                     let embedded = vectors.catch_up(&*self.source, conversation, &indexed, nodes, &steps).await;
                     if embedded.is_ok() {
-                        vectors.prepare(conversation, progress).await?;
+                        vectors.index.prepare(conversation, progress).await?;
                     }
                     embedded
                 }

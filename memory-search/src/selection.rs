@@ -11,7 +11,7 @@ use memory_core::{
 
 use crate::{
     lexical::{NodeTable, Traits},
-    ranking::{Part, Pool},
+    ranking::{Pool, PooledConversation},
 };
 
 /// The nodes of a pool that pass a filter. The filter applies before ranking, so that matching nodes are found however
@@ -109,7 +109,7 @@ impl<'a> NodeFilter<'a> {
     }
 }
 
-async fn levels(source: &dyn Source, part: &Part) -> Result<Vec<Level>, StoreError> {
+async fn levels(source: &dyn Source, part: &PooledConversation) -> Result<Vec<Level>, StoreError> {
     let tree = Tree::of(Changes::everything(source, &part.conversation).await?);
     Ok((0..part.nodes).map(|index| tree.level(NodeId::from_index(index))).collect())
 }

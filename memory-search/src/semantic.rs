@@ -2,12 +2,12 @@
 
 mod embedding;
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, error::Error, sync::Arc};
 
 use memory_core::{
     ConversationId, NodeId, NodeRange,
     port::{
-        CachedInMemory, ConversationState, EmbedError, Embedder, Notice, Progress, RetrieveError, Source, StoreError,
+        CachedInMemory, ConversationState, EmbedError, Embedder, Notice, RetrieveError, Source, StoreError,
         TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
     },
     text::{ceil_char_boundary, floor_char_boundary},
@@ -17,7 +17,6 @@ use crate::{
     late::Late,
     lexical::indexed_text,
     nearest::{COMPARED_ALL, Compared},
-    notices::{in_full, push_new},
     ranking::Pool,
     selection::Selection,
     stopwatch::Stopwatch,
@@ -37,16 +36,16 @@ pub(crate) const HOW_TO_CATCH_UP: &str = "index the rest first (`memory index` d
 pub(crate) struct Semantic {
     embedder: Option<Arc<dyn Embedder>>,
     index: Option<Arc<dyn VectorIndex>>,
-    tokens: Option<Arc<dyn TokenIndex>>,
+    pub(crate) tokens: Option<Arc<dyn TokenIndex>>,
     /// Maximum nodes of a conversation that is compared exhaustively.
-    compared_all: usize,
+    pub(crate) compared_all: usize,
 }
 
 /// A model with an index of the same model id and dimensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vectors<'a> {
     embedder: &'a dyn Embedder,
-    index: &'a dyn VectorIndex,
+    pub(crate) index: &'a dyn VectorIndex,
     tokens: Option<Tokens<'a>>,
 }
 
@@ -146,14 +145,6 @@ impl Semantic {
         Self { embedder, index, tokens: None, compared_all: COMPARED_ALL }
     }
 
-    pub(crate) fn token_index(self, tokens: Arc<dyn TokenIndex>) -> Self {
-        Self { tokens: Some(tokens), ..self }
-    }
-
-    pub(crate) fn comparing_all_up_to(self, nodes: usize) -> Self {
-        Self { compared_all: nodes, ..self }
-    }
-
     /// Memory held by the indexes.
     pub(crate) fn held(&self) -> Vec<CachedInMemory> {
         let vectors = self.index.iter().flat_map(|index| index.held());
@@ -206,7 +197,7 @@ pub(crate) struct Asked<'a> {
 
 /// Messages of a scope outside of its pool: how many there are, and how many have vectors.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beyond {
+pub(crate) struct OutsidePool {
     pub(crate) messages: usize,
     pub(crate) embedded: usize,
 }
@@ -236,7 +227,7 @@ impl<'a> Asked<'a> {
         pool: &Pool,
         selection: &Selection,
         words: &[f32],
-        beyond: Beyond,
+        beyond: OutsidePool,
         stopwatch: &mut Stopwatch,
     ) -> Result<SemanticScores<'a>, SemanticError> {
         let Self { vectors, question, late, compared_all } = self;
@@ -325,15 +316,6 @@ impl<'a> Vectors<'a> {
         }
         Ok(true)
     }
-
-    /// Prepares the index for fast queries.
-    pub(crate) async fn prepare(
-        &self,
-        conversation: &ConversationId,
-        progress: &dyn Progress,
-    ) -> Result<(), VectorError> {
-        self.index.prepare(conversation, progress).await
-    }
 }
 
 /// The question, or both ends of one longer than [`MAX_QUESTION_BYTES`], because the actual question precedes or
@@ -346,4 +328,22 @@ pub(crate) fn ends_of(question: &str) -> Cow<'_, str> {
     let (first, rest) = question.split_at(floor_char_boundary(question, half));
     let (_, last) = rest.split_at(ceil_char_boundary(rest, rest.len() - half + 1));
     Cow::Owned(format!("{first}\n{last}"))
+}
+
+/// Adds a notice if it is new.
+pub(crate) fn push_new(notices: &mut Vec<Notice>, notice: Notice) {
+    if !notices.contains(&notice) {
+        notices.push(notice);
+    }
+}
+
+/// An error and its causes, on one line.
+pub(crate) fn in_full(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line = format!("{line}: {cause}");
+        source = cause.source();
+    }
+    line
 }

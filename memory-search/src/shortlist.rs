@@ -32,7 +32,7 @@ pub(crate) struct Shortlist<'a> {
 
 /// Data about the question.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Evidence<'a> {
+pub(crate) struct ShortlistEvidence<'a> {
     /// Words of the question, weighted over the whole scope.
     pub(crate) question: &'a Weighed,
     /// Share of these words in the title of each conversation.
@@ -175,7 +175,7 @@ impl Shortlist<'_> {
     }
 
     /// Numbers of the chosen conversations, in order; always includes `always`.
-    pub(crate) fn choose(&self, evidence: Evidence<'_>, always: &[usize]) -> Vec<usize> {
+    pub(crate) fn choose(&self, evidence: ShortlistEvidence<'_>, always: &[usize]) -> Vec<usize> {
         let mut words = self.by_words(evidence.question);
         words.iter_mut().zip(evidence.titles).for_each(|(words, title)| *words += TITLE_PART * title);
         let meaning = evidence.nearest.map_or_else(Vec::new, |nearest| self.by_meaning(nearest));

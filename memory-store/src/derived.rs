@@ -4,6 +4,7 @@
 
 mod anchor;
 mod block;
+mod cached;
 mod conversations;
 mod disk;
 mod file;
@@ -12,6 +13,7 @@ mod header;
 mod kind;
 mod map;
 mod packs;
+mod parallel;
 mod questions;
 mod stored;
 mod tokens;
@@ -25,6 +27,4 @@ pub use questions::RecordedQuestions;
 pub use stored::{DerivedFiles, forget_other_models};
 pub use tokens::{QuantizedTokens, TokenBits};
 pub use vectors::{AutoIndex, AutoOptions, ExactIndex, Kernels, Method, quantize};
-#[cfg(feature = "hnsw-rs")]
-pub use vectors::{HnswRs, HnswRsError, HnswRsOptions};
 pub use words::{BlockFiles, DerivedBlocks};

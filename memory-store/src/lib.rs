@@ -53,8 +53,6 @@ pub use derived::{
     AutoIndex, AutoOptions, BlockFiles, Codes, DerivedBlocks, DerivedFiles, ExactIndex, Graph, GraphOptions, Kernels,
     Method, Near, QuantizedTokens, RecordedQuestions, TokenBits, forget_other_models, quantize,
 };
-#[cfg(feature = "hnsw-rs")]
-pub use derived::{HnswRs, HnswRsError, HnswRsOptions};
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub use log::fuzzing;

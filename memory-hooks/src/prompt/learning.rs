@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, plan::Tree};
-use memory_strategies::{Said, Speaker, StandingLines, standing};
+use memory_strategies::{Speaker, StandingLines, standing};
 
 use crate::{MemoryError, learned::Learned, ports::Ports, snapshot_cache::Snapshot};
 
@@ -82,7 +82,7 @@ fn add(lines: &mut Arc<StandingLines>, node: &Node, text: &str) {
     let found = standing(text, speaker);
     // The lines are shared with concurrent planners. Most messages have none and need no copy.
     if !found.is_empty() {
-        Arc::make_mut(lines).add(&Said { node: node.id, name: message.speaker_or_role() }, found);
+        Arc::make_mut(lines).add(node.id, message.speaker_or_role(), found);
     }
 }
 

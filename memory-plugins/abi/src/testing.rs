@@ -74,7 +74,8 @@ impl ScoreHost for TestHost {
 }
 
 /// The letter frequencies at unit length; the first axis for a text without letters.
-fn embed(text: &str) -> Vec<f32> {
+#[must_use]
+pub fn embed(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; DIMENSIONS];
     for letter in text.bytes().map(|byte| byte.to_ascii_lowercase()).filter(u8::is_ascii_lowercase) {
         if let Some(component) = vector.get_mut(usize::from(letter - b'a')) {

@@ -1,121 +1,87 @@
 //! The checks of a summarizer.
 
+use std::sync::Arc;
+
 use memory_core::{
     Level, NodeId, NodeRange, Role, SummaryMetadata,
-    port::{Summarizer, SummaryJob, SummarySource, WrittenSummary},
+    port::{BoxError, Summarizer, SummaryJob, SummarySource, TokenCounter, WrittenSummary},
 };
 use pollster::block_on;
 
-use super::{
-    Check, Trial, Verdict, from_many_threads,
-    jobs::{MANY, TALK, UNICODE, huge},
-    patiently,
-    stand_ins::Pieces,
-};
+use super::{Check, Registry, Subject, TALK, UNICODE, huge, many};
+use crate::error::ChooseError;
 
-pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn Summarizer) -> Verdict {
-    let talk = sources(TALK);
-    match check {
-        Check::Contract => {
-            let bounds = [1, 2, 3, 5, 8, 13, 21, 34, 89, 233, 10_000];
-            let levels = [Level::Summary, Level::Meta, Level::Archive];
-            let jobs = bounds.iter().flat_map(|bound| levels.map(|level| (*bound, level)));
-            all(trial, subject, jobs.map(|(bound, level)| (talk.as_slice(), level, bound)))
-        }
-        Check::Unicode => {
-            let sources = sources(UNICODE);
-            let each = sources.chunks(1).chain([sources.as_slice()]);
-            let jobs = each.flat_map(|sources| [1, 4, 40].map(|bound| (sources, Level::Summary, bound)));
-            all(trial, subject, jobs)
-        }
-        Check::Empty => {
-            let empty = sources(&[""]);
-            let blank = sources(&["", " \n\t ", ""]);
-            let some = sources(&["", "word", ""]);
-            all(
-                trial,
-                subject,
-                [(empty.as_slice(), Level::Summary, 1), (&blank, Level::Meta, 20), (&some, Level::Meta, 20)],
-            )
-        }
-        Check::Huge => {
-            let huge = huge();
-            let huge = sources(&huge.iter().map(String::as_str).collect::<Vec<_>>());
-            let many: Vec<_> = TALK.iter().copied().cycle().take(MANY).collect();
-            let many = sources(&many);
-            let each = huge.chunks(1).map(|sources| (sources, Level::Summary, 60));
-            all(trial, subject, each.chain([(many.as_slice(), Level::Archive, 200)]))
-        }
-        Check::Determinism => match varies(trial) {
-            Some(skipped) => skipped,
-            None => determinism(trial, subject, &talk),
-        },
-        Check::Concurrency => match ask(subject, (&talk, Level::Meta, 40)) {
-            Err(error) => Verdict::Broken(trial.note(&*error)),
-            Ok(_) if trial.info.capabilities.varies => from_many_threads(&true, || {
-                ask(subject, (&talk, Level::Meta, 40)).map(|_| true).map_err(|e| e.to_string())
-            }),
-            Ok(expected) => {
-                from_many_threads(&expected, || ask(subject, (&talk, Level::Meta, 40)).map_err(|e| e.to_string()))
+impl Subject for Arc<dyn Summarizer> {
+    /// Sources, level and maximum tokens.
+    type Job = (Vec<SummarySource>, Level, u32);
+    type Answer = WrittenSummary;
+
+    const JOB: &str = "job";
+
+    fn create(registry: &Registry, name: &str) -> Result<Self, ChooseError> {
+        registry.summarizer(name)
+    }
+
+    fn jobs(check: Check) -> Vec<Self::Job> {
+        match check {
+            Check::Contract => {
+                let bounds = [1, 2, 3, 5, 8, 13, 21, 34, 89, 233, 10_000];
+                let levels = [Level::Summary, Level::Meta, Level::Archive];
+                let jobs = bounds.iter().flat_map(|bound| levels.map(|level| (sources(TALK), level, *bound)));
+                jobs.collect()
             }
-        },
-        Check::Deadline => {
-            let huge = huge();
-            let huge = sources(&huge.iter().map(String::as_str).collect::<Vec<_>>());
-            trial.deadline(|hasty| {
-                // Only the deadline matters here, not the outcome.
-                let subject = patiently(|| hasty.summarizer(&trial.info.name))?;
-                drop(ask(&*subject, (&huge, Level::Archive, 1_000)));
-                Ok(())
-            })
-        }
-        Check::Configuration | Check::Panics => Verdict::Kept,
-    }
-}
-
-pub(super) fn varies(trial: &Trial<'_>) -> Option<Verdict> {
-    trial.info.capabilities.varies.then_some(Verdict::Skipped("it says that its answers vary"))
-}
-
-/// Sources, level and maximum tokens.
-type Job<'a> = (&'a [SummarySource], Level, u32);
-
-fn ask(
-    subject: &dyn Summarizer,
-    (sources, level, max_tokens): Job<'_>,
-) -> Result<WrittenSummary, memory_core::port::BoxError> {
-    let job = SummaryJob::new(level, sources, max_tokens, &Pieces);
-    block_on(subject.summarize(job)).map_err(|error| error.source)
-}
-
-/// The first fault among the answers. The adapter checks limit, range and blankness.
-fn all<'a>(trial: &mut Trial<'_>, subject: &dyn Summarizer, jobs: impl IntoIterator<Item = Job<'a>>) -> Verdict {
-    let mut broken = None;
-    for job in jobs {
-        if let Err(error) = ask(subject, job) {
-            let said = trial.note(&*error);
-            let (sources, level, bound) = job;
-            broken.get_or_insert(format!("{level} of {} sources in {bound} tokens: {said}", sources.len()));
+            Check::Unicode => {
+                let all = sources(UNICODE);
+                let each = all.chunks(1).chain([all.as_slice()]);
+                each.flat_map(|sources| [1, 4, 40].map(|bound| (sources.to_vec(), Level::Summary, bound))).collect()
+            }
+            Check::Empty => vec![
+                (sources(&[""]), Level::Summary, 1),
+                (sources(&["", " \n\t ", ""]), Level::Meta, 20),
+                (sources(&["", "word", ""]), Level::Meta, 20),
+            ],
+            Check::Huge => {
+                let each = sources(&huge()).into_iter().map(|source| (vec![source], Level::Summary, 60));
+                each.chain([(sources(&many()), Level::Archive, 200)]).collect()
+            }
+            Check::Deadline => vec![(sources(&huge()), Level::Archive, 1_000)],
+            Check::Determinism | Check::Concurrency => vec![(sources(TALK), Level::Meta, 40)],
+            Check::Configuration | Check::Panics => Vec::new(),
         }
     }
-    broken.map_or(Verdict::Kept, Verdict::Broken)
-}
 
-fn determinism(trial: &mut Trial<'_>, subject: &dyn Summarizer, talk: &[SummarySource]) -> Verdict {
-    let answers: Result<Vec<_>, _> = (0..3).map(|_| ask(subject, (talk, Level::Meta, 40))).collect();
-    match answers {
-        Err(error) => Verdict::Broken(trial.note(&*error)),
-        Ok(answers) if answers.windows(2).all(|pair| matches!(pair, [a, b] if a == b)) => Verdict::Kept,
-        Ok(_) => Verdict::Broken("two answers to the same job differ".to_owned()),
+    fn ask(&self, (sources, level, max_tokens): &Self::Job) -> Result<WrittenSummary, BoxError> {
+        let job = SummaryJob::new(*level, sources, *max_tokens, &Pieces);
+        block_on(self.summarize(job)).map_err(|error| error.source)
+    }
+
+    fn describe((sources, level, bound): &Self::Job) -> String {
+        format!("{level} of {} sources in {bound} tokens", sources.len())
     }
 }
 
-fn sources(texts: &[&str]) -> Vec<SummarySource> {
-    let source = |(index, text): (usize, &&str)| {
-        SummarySource::new(NodeRange::single(NodeId::from_index(index)), (*text).to_owned())
+fn sources(texts: &[impl ToString]) -> Vec<SummarySource> {
+    let source = |(index, text): (usize, &_)| {
+        SummarySource::new(NodeRange::single(NodeId::from_index(index)), ToString::to_string(text))
             .role(if index % 2 == 0 { Role::User } else { Role::Assistant })
             .speaker(if index % 2 == 0 { "Maya" } else { "assistant" }.to_owned())
             .metadata(SummaryMetadata::default().importance(0.5).line_count(1))
     };
     texts.iter().enumerate().map(source).collect()
+}
+
+/// Counts similarly to tokenizers: a token for every four characters of a word, rounded up; a token per character in
+/// other scripts.
+#[derive(Debug)]
+struct Pieces;
+
+impl TokenCounter for Pieces {
+    fn name(&self) -> &'static str {
+        "pieces"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        let cost = |word: &str| if word.is_ascii() { word.len().div_ceil(4) } else { word.chars().count() };
+        u32::try_from(text.split_whitespace().map(cost).sum::<usize>()).unwrap_or(u32::MAX)
+    }
 }

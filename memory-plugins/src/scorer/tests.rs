@@ -4,7 +4,7 @@ use memory_core::testing::HashEmbedder;
 use memory_plugin_abi::v1::{Capabilities, Failure, FailureCode, Identity, ScoreHost, ScorerPlugin, scorer_module};
 
 use super::*;
-use crate::options::PluginOptions;
+use crate::{health::Health, options::PluginOptions, workers::Workers};
 
 /// Gives the scores that its configuration lists, whatever the messages; or does what it says.
 struct Fixed(String);
@@ -39,7 +39,7 @@ fn scorer(configuration: &str, embedder: Option<Arc<dyn Embedder>>) -> PluginSco
     let workers = Arc::new(Workers::new(&options));
     let health = Arc::new(Health::new("fixed", &options));
     let named = WrittenBy::new("fixed", "1");
-    PluginScorer::new(named, object, workers, health, embedder)
+    PluginScorer { plugin: Plugin::new(named, object, workers, health), embedder }
 }
 
 fn score(scorer: &PluginScorer, texts: &[&str]) -> Result<Vec<f32>, String> {

@@ -1,13 +1,15 @@
 //! Tests of the summarizer's adapter, over plugins of this process.
 #![expect(unsafe_code, reason = "a bad plugin makes a text of bytes that are not UTF-8")]
 
+use std::sync::Arc;
+
 use abi_stable::std_types::RString;
 use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, port::SummarySource, testing::WordCounter};
 use memory_plugin_abi::v1::{Failure, Identity, SummarizerPlugin, SummaryHost, Written, summarizer_module};
 use pollster::block_on;
 
 use super::*;
-use crate::options::PluginOptions;
+use crate::{health::Health, options::PluginOptions, workers::Workers};
 
 /// Does what its configuration says.
 struct Fixture(String);

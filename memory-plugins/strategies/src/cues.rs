@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::{
-    phrases::{Phrases, spellings},
-    words::{KeySet, key},
+    phrases::{Phrases, word_keys},
+    words::KeySet,
 };
 
 /// A set of cues in a sentence.
@@ -116,78 +116,23 @@ const PHRASES: &[(Cues, &str)] = &[
 ];
 
 /// Words that negate a decision that follows closely.
-pub(crate) const NEGATIONS: &[&str] = &[
-    "not",
-    "never",
-    "no",
-    "cannot",
-    "nobody",
-    "nothing",
-    "nowhere",
-    "neither",
-    "nor",
-    "none",
-    "hardly",
-    "barely",
-    "without",
-    "undecided",
-    "ain't",
-    "aren't",
-    "can't",
-    "couldn't",
-    "didn't",
-    "doesn't",
-    "don't",
-    "hadn't",
-    "hasn't",
-    "haven't",
-    "isn't",
-    "mightn't",
-    "mustn't",
-    "needn't",
-    "shouldn't",
-    "wasn't",
-    "weren't",
-    "won't",
-    "wouldn't",
-    "nicht",
-    "kein",
-    "keine",
-    "keinen",
-    "nie",
-    "niemals",
-    "ohne",
-    "pas",
-    "jamais",
-    "sans",
-    "nunca",
-    "nada",
-    "sin",
-    "не",
-    "нет",
-    "никогда",
-];
+pub(crate) const NEGATIONS: &str = "not never no cannot nobody nothing nowhere neither nor none hardly barely without undecided ain't \
+    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't isn't mightn't mustn't needn't \
+    shouldn't wasn't weren't won't wouldn't nicht kein keine keinen nie niemals ohne pas jamais sans \
+    nunca nada sin не нет никогда";
 
 /// Number of words that a negation affects.
 const REACH: usize = 3;
 
-struct CueLexicon {
-    phrases: Phrases<Cues>,
-    negations: KeySet,
-}
-
-static LEXICON: LazyLock<CueLexicon> = LazyLock::new(|| {
-    let phrases = PHRASES.iter().flat_map(|(cue, list)| list.split('|').map(|phrase| (phrase, *cue)));
-    let negations = NEGATIONS.iter().flat_map(|word| spellings(word)).map(|word| key(&word));
-    CueLexicon { phrases: Phrases::new(phrases), negations: negations.collect() }
-});
+static CUE_PHRASES: LazyLock<Phrases<Cues>> =
+    LazyLock::new(|| Phrases::new(PHRASES.iter().flat_map(|(cue, list)| list.split('|').map(|phrase| (phrase, *cue)))));
+static NEGATION_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(NEGATIONS));
 
 /// The cues of the sentence `text`, whose words have `keys`.
 pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
-    let lexicon = &*LEXICON;
     let mut found = Cues::default();
     for at in 0..keys.len() {
-        for (_, cue) in lexicon.phrases.at(keys.get(at..).unwrap_or_default()) {
+        for (_, cue) in CUE_PHRASES.at(keys.get(at..).unwrap_or_default()) {
             if !(*cue == Cues::DECISION && negated(keys, at)) {
                 found = found.with(*cue);
             }
@@ -206,7 +151,7 @@ pub(crate) fn negated(keys: &[u64], at: usize) -> bool {
 
 /// True if one of these words is a negation.
 pub(crate) fn has_negation(keys: &[u64]) -> bool {
-    keys.iter().any(|key| LEXICON.negations.contains(key))
+    keys.iter().any(|key| NEGATION_KEYS.contains(key))
 }
 
 #[cfg(test)]

@@ -3,43 +3,33 @@
 //! In other languages a truncated sentence can mean the opposite, because verb or negation come last, as in German,
 //! Dutch, Turkish, Japanese or Korean.
 
-use std::sync::LazyLock;
-
 use crate::{
-    phrases::word_keys,
-    words::{Form, KeySet, Word, words},
+    phrases::word_lists,
+    words::{Form, Word, words},
 };
 
-/// English function words that do not exist in other languages with Latin letters.
-const ENGLISH: &str = "the and with you it it's this that that's these those are have has had been being they them \
-                       their there from would could should what what's about which who whose where when why how your \
-                       our my its his she can can't not but because if then than some just like get got did does \
-                       doesn't don't didn't won't isn't aren't wasn't i'm i've i'd i'll you're you've you'll we're \
-                       we've we'll let's too very into over only more most each every any before after while until \
-                       without between through still yes need please were all also";
-
-/// Function words of other languages that do not exist in English.
-const OTHERS: &str = "der das dem den und nicht ist ein eine einen auf für mit von zu zum zur sich auch wir ich sie es \
-                      wenn aber oder kein keine bei nach nur noch schon wird werden haben sind dass weil als wie \
-                      het een van de en niet geen met voor zijn op te ik je wij dat maar ook naar wordt zal deze \
-                      le la les des du un une et est pas ne que qui pour dans sur avec nous vous je mais \
-                      el los las del y no se una por para con pero muy más como \
-                      il lo gli di che non per sono della nel ma anche uno e \
-                      o os um uma não com mas dos das em ao \
-                      ve bir bu için değil ile çok ama olarak \
-                      och att det som är inte på av ett jag vi og ikke \
-                      nie się jest na do że są dla \
-                      ja ei että on";
-
-static ENGLISH_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(ENGLISH));
-static TURN_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(TURNS));
-static OTHER_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(OTHERS));
-
-/// English words that can invert the meaning of the words before them in a sentence.
-const TURNS: &str = "not cannot can't don't doesn't didn't won't isn't aren't wasn't weren't wouldn't shouldn't couldn't never no \
-                     none nobody nothing neither nor but however though although except unless until only if false untrue \
-                     wrong veto vetoed rejected refused declined cancelled canceled withdrew withdrawn took take taken back \
-                     instead against thought hardly barely without supposedly allegedly";
+word_lists! {
+    /// English function words that do not exist in other languages with Latin letters.
+    ENGLISH_KEYS = "the and with you it it's this that that's these those are have has had been being they them their \
+        there from would could should what what's about which who whose where when why how your our my its \
+        his she can can't not but because if then than some just like get got did does doesn't don't didn't \
+        won't isn't aren't wasn't i'm i've i'd i'll you're you've you'll we're we've we'll let's too very \
+        into over only more most each every any before after while until without between through still yes \
+        need please were all also";
+    /// Function words of other languages that do not exist in English.
+    OTHER_KEYS = "der das dem den und nicht ist ein eine einen auf für mit von zu zum zur sich auch wir ich sie es \
+        wenn aber oder kein keine bei nach nur noch schon wird werden haben sind dass weil als wie het een \
+        van de en niet geen met voor zijn op te ik je wij dat maar ook naar wordt zal deze le la les des du \
+        un une et est pas ne que qui pour dans sur avec nous vous je mais el los las del y no se una por \
+        para con pero muy más como il lo gli di che non per sono della nel ma anche uno e o os um uma não \
+        com mas dos das em ao ve bir bu için değil ile çok ama olarak och att det som är inte på av ett jag \
+        vi og ikke nie się jest na do że są dla ja ei että on";
+    /// English words that can invert the meaning of the words before them in a sentence.
+    TURN_KEYS = "not cannot can't don't doesn't didn't won't isn't aren't wasn't weren't wouldn't shouldn't couldn't \
+        never no none nobody nothing neither nor but however though although except unless until only if \
+        false untrue wrong veto vetoed rejected refused declined cancelled canceled withdrew withdrawn took \
+        take taken back instead against thought hardly barely without supposedly allegedly";
+}
 
 /// Number of first words of a sentence in which these words cannot invert anything.
 const BEGINNING: usize = 3;

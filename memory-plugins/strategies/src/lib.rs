@@ -27,10 +27,7 @@
 //!
 //! Non-goals: understanding, paraphrase, translation. A summary consists of words of its sources.
 
-mod asking;
-mod backward;
 mod cues;
-mod earlier;
 mod fit;
 mod gist;
 mod goal;
@@ -38,6 +35,7 @@ mod language;
 mod markup;
 mod phrases;
 mod reading;
+mod references;
 mod rules;
 mod sections;
 mod segments;
@@ -50,19 +48,17 @@ mod terms;
 mod title;
 mod words;
 
-pub use asking::{leaves_open, questions};
-pub use backward::{Backward, backward};
-pub use earlier::speaks_of_earlier;
 pub use gist::Gist;
 pub use goal::{Goal, goal};
+pub use references::{Backward, backward, leaves_open, questions, speaks_of_earlier};
 pub use rules::Rules;
 pub use sentences::sentences;
 pub use spans::Spans;
-pub use standing::{Said, Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};
+pub use standing::{Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};
 pub use subjects::{Subject, Subjects};
 pub use title::{has_matter, is_small_talk, title};
 
 #[cfg(test)]
-mod contract;
-#[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;

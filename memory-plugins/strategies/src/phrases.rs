@@ -4,6 +4,24 @@ use std::borrow::Cow;
 
 use crate::words::{KeyMap, KeySet, key, words};
 
+/// Defines sets of blank-separated words, parsed on first use.
+macro_rules! word_lists {
+    ($($(#[doc = $doc:literal])* $name:ident = $list:literal;)*) => {
+        $($(#[doc = $doc])* static $name: std::sync::LazyLock<$crate::words::KeySet> =
+            std::sync::LazyLock::new(|| $crate::phrases::word_keys($list));)*
+    };
+}
+
+/// Defines sets of phrases separated by `|`, parsed on first use.
+macro_rules! phrase_lists {
+    ($($(#[doc = $doc:literal])* $name:ident = $list:literal;)*) => {
+        $($(#[doc = $doc])* static $name: std::sync::LazyLock<$crate::phrases::Phrases<()>> =
+            std::sync::LazyLock::new(|| $crate::phrases::Phrases::listed(&[((), $list)]));)*
+    };
+}
+
+pub(crate) use {phrase_lists, word_lists};
+
 /// A map from phrases to values.
 pub(crate) struct Phrases<T> {
     /// A bit set over the lowest bits of a key: set if a phrase may begin with the word. Most words begin none.

@@ -24,8 +24,8 @@ pub(crate) struct Reading<'a> {
     pub segments: Vec<Segment>,
     /// The terms of the segments.
     pub terms: Terms,
-    /// The first segment of each part, in order.
-    parts: Vec<usize>,
+    /// The first segment of each part, in order; for an empty part, that of the next.
+    pub parts: Vec<usize>,
     tokens_per_byte: f32,
 }
 
@@ -49,11 +49,6 @@ impl<'a> Reading<'a> {
         Self { job, segments, terms, parts: firsts, tokens_per_byte }
     }
 
-    /// The first segment of each part; for an empty part, that of the next.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = usize> {
-        self.parts.iter().copied()
-    }
-
     /// The approximate cost in tokens of this many bytes, at least 1.
     pub(crate) fn cost(&self, bytes: usize) -> f32 {
         (to_f32(u32::try_from(bytes).unwrap_or(u32::MAX)) * self.tokens_per_byte).max(1.0)
@@ -73,7 +68,7 @@ impl<'a> Reading<'a> {
                 let (figures, others) = terms.figures_and_others(index);
                 signs.add(cues, figures, others);
                 if segment.kind == Kind::Code {
-                    signs.add_code();
+                    signs.code = true;
                 }
             }
         }

@@ -53,7 +53,7 @@ pub(crate) struct Signs {
     figures: u32,
     /// Words outside small talk.
     substance: u32,
-    code: bool,
+    pub(crate) code: bool,
     /// True if the message ends with a question.
     asks: bool,
     answers: bool,
@@ -68,11 +68,6 @@ impl Signs {
         if !cues.has(Cues::SMALL_TALK) {
             self.substance += others;
         }
-    }
-
-    /// Records that the message has code.
-    pub(crate) fn add_code(&mut self) {
-        self.code = true;
     }
 
     fn of_text(text: &str) -> Self {

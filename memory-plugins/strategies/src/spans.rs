@@ -60,7 +60,7 @@ impl Spans {
     /// Writes the summary synchronously.
     #[must_use]
     pub fn write(&self, job: &SummaryJob<'_>) -> WrittenSummary {
-        let parts: Vec<(usize, speakers::Part<'_>)> = job
+        let parts: Vec<(usize, speakers::SpeakerPart<'_>)> = job
             .sources
             .iter()
             .enumerate()
@@ -86,7 +86,7 @@ impl Spans {
 }
 
 /// The full text of the sources, if it fits.
-fn whole(job: &SummaryJob<'_>, parts: &[(usize, speakers::Part<'_>)], names: &[String]) -> Option<String> {
+fn whole(job: &SummaryJob<'_>, parts: &[(usize, speakers::SpeakerPart<'_>)], names: &[String]) -> Option<String> {
     /// No token is longer.
     const BYTES_PER_TOKEN: usize = 128;
     let bytes: usize = parts.iter().map(|(_, part)| part.text.len()).sum();

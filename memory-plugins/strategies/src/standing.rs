@@ -5,8 +5,6 @@ mod cut;
 mod label;
 mod lines;
 
-use memory_core::NodeId;
-
 use crate::{
     sentences::sentences,
     spoken::{asks, offset, spoken_lines},
@@ -148,7 +146,7 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let terms = subject(&all);
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     // The label itself may state a change: "Moved: …".
-    let labelled: Vec<u64> = words(sentence).map(|word| word.key).collect();
+    let labelled = crate::words::keys(sentence);
     made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &labelled])
 }
 
@@ -261,15 +259,6 @@ fn made(
         takes_back: announcing::takes_back(all),
         negates: announcing::negates(inside),
     })
-}
-
-/// Source of a standing line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said<'a> {
-    /// The message.
-    pub node: NodeId,
-    /// The speaker's name. Wishes and promises of different speakers do not contradict each other.
-    pub name: &'a str,
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! Subjects of a conversation with their times: words, weighted by the number of messages that contain them.
 
-use std::sync::LazyLock;
-
 use memory_core::NodeId;
 
 use crate::{
-    phrases::word_keys,
+    phrases::word_lists,
     spoken::spoken,
     terms::is_common,
-    words::{Form, KeyMap, KeySet, Word, phrase_key, words},
+    words::{Form, KeyMap, Word, keys, phrase_key, words},
 };
 
 /// Maximum words that are counted; beyond that, words of a single message are dropped.
@@ -22,16 +20,17 @@ const NAME: f64 = 1.6;
 /// The weight of a name of two words relative to its single words, which occur at least as often.
 const WHOLE_NAME: f64 = 1.3;
 
-/// Common words of talk that are never its subject: answers, verbs of deciding and saying, days and months.
-const NO_SUBJECTS: &str = "noted gladly fine decide decided agree agreed choose chose chosen settled perfect absolutely certainly \
-                           definitely correct understood exactly indeed alright sorry apology question answer mean meant wrong \
-                           right idea minute hour today tomorrow yesterday tonight week weekend month year monday tuesday wednesday \
-                           thursday friday saturday sunday january february march april june july august september october \
-                           november december please welcome course quite almost already another anything something everything \
-                           nothing somebody anybody everybody little better best found given taken made told asked goal name date \
-                           zero one two three four five six seven eight nine ten hundred thousand first second third";
-
-static OF_TALK: LazyLock<KeySet> = LazyLock::new(|| word_keys(NO_SUBJECTS));
+word_lists! {
+    /// Common words of talk that are never its subject: answers, verbs of deciding and saying, days and months.
+    OF_TALK = "noted gladly fine decide decided agree agreed choose chose chosen settled perfect absolutely \
+        certainly definitely correct understood exactly indeed alright sorry apology question answer mean \
+        meant wrong right idea minute hour today tomorrow yesterday tonight week weekend month year monday \
+        tuesday wednesday thursday friday saturday sunday january february march april june july august \
+        september october november december please welcome course quite almost already another anything \
+        something everything nothing somebody anybody everybody little better best found given taken made \
+        told asked goal name date zero one two three four five six seven eight nine ten hundred thousand \
+        first second third";
+}
 
 /// A subject of a conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,7 +191,7 @@ fn named(text: &str) -> String {
 /// A subject that is given by name.
 fn given(topic: &str) -> Option<Mention<'_>> {
     let text = topic.trim();
-    let keys: Vec<u64> = words(text).map(|word| word.key).collect();
+    let keys = keys(text);
     let (first, last) = (*keys.first()?, *keys.last()?);
     let key = keys.into_iter().reduce(phrase_key)?;
     (text.len() <= LONGEST).then_some(Mention { key, keys: [first, last], text, form: Form::Capital, is_name: true })

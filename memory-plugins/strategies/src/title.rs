@@ -11,7 +11,7 @@ use crate::{
     sentences::closes,
     spoken::spoken,
     terms::is_common,
-    words::{Form, Word, words},
+    words::{Form, Word, keys, words},
 };
 
 /// Maximum bytes of a title.
@@ -83,7 +83,7 @@ pub fn is_small_talk(text: &str) -> bool {
         return !text.contains(['?', '？']) && !text.trim().is_empty();
     }
     let is_said = |sentence: &str| {
-        let keys: Vec<u64> = words(sentence).map(|word| word.key).collect();
+        let keys = keys(sentence);
         cues(sentence, &keys).has(Cues::SMALL_TALK)
     };
     !text.contains('?') && !has_matter(text) && spoken(text).any(is_said)

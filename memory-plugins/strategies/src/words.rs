@@ -153,6 +153,11 @@ fn measure(rest: &str) -> (usize, Shape) {
     (end, shape)
 }
 
+/// Keys of the words of a text, in order.
+pub(crate) fn keys(text: &str) -> Vec<u64> {
+    words(text).map(|word| word.key).collect()
+}
+
 /// Letters, digits, `_`, and combining or joining marks.
 pub(crate) fn is_word_char(c: char) -> bool {
     if c.is_ascii() {

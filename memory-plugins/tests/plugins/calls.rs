@@ -93,7 +93,7 @@ fn answers_that_break_the_contract_are_errors() {
     assert!(matches!(conduct("allocate too much"), Err(CallError::Panicked(said)) if said.contains("capacity")));
 }
 
-/// What no host in the same process can survive, and `docs/plugins.md` says so.
+/// Behaviour that no host in the same process survives, as `docs/plugins.md` states.
 #[test]
 fn a_plugin_that_runs_out_of_memory_ends_the_process_as_documented() {
     if as_child().is_some() {
@@ -123,7 +123,7 @@ fn a_plugin_that_oversleeps_is_late_and_learns_that_it_was_given_up() {
     // Making it may itself be starved of so short a deadline.
     let summarizer = std::iter::repeat_with(|| registry.summarizer(MISBEHAVES)).find_map(Result::ok).unwrap();
     assert_eq!(ask(&*summarizer, TEXT), Err(CallError::Late(SOON)));
-    // It returns as soon as it sees that nobody waits.
+    // The call returns as soon as it sees that nobody waits.
     while registry.stuck_calls() > 0 {
         std::thread::yield_now();
     }

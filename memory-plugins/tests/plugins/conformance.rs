@@ -7,7 +7,7 @@ use memory_plugins::conformance::{Check, CheckOptions, Verdict, check};
 
 use crate::support::{OFFICIAL, library};
 
-/// What was broken, and whether the kit says that all is well.
+/// Broken checks, and true if the kit finds none.
 fn faults(name: &str, conduct: Option<&str>) -> (Vec<Check>, bool) {
     let mut options = CheckOptions::default();
     options.deadline = Duration::from_secs(60);

@@ -97,7 +97,7 @@ pub(crate) fn misbehaving(options: PluginOptions) -> Registry {
 /// The name of the bad summarizer.
 pub(crate) const MISBEHAVES: &str = "misbehaves-00";
 
-/// What the bad summarizer does when it behaves so.
+/// Effect of a behaviour of the bad summarizer.
 pub(crate) fn conduct(conduct: &str) -> Result<String, CallError> {
     let registry = misbehaving(conducting(MISBEHAVES, conduct));
     ask(&*registry.summarizer(MISBEHAVES).unwrap(), TEXT)

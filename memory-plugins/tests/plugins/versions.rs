@@ -61,7 +61,7 @@ impl Release {
         self.place.path().join(name)
     }
 
-    /// What is compiled from `source` against this release.
+    /// Library that is compiled from `source` against this release.
     fn build(&self, name: &str, kind: &str, source: &str, to: &str) -> PathBuf {
         let file = self.path(&format!("{name}.rs"));
         fs::write(&file, source).unwrap();

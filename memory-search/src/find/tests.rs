@@ -349,3 +349,23 @@ fn time_that_runs_out_in_the_last_message_of_a_conversation_stops_at_the_next_co
     let found = run(&store, &request(Scope::one(&id("a")))).unwrap();
     assert_eq!((found.stopped_at, found.left_out), (None, end_of("a", 1, 1, 7)), "there is nothing to go on with");
 }
+
+#[test]
+fn the_larger_a_pattern_the_less_text_it_is_given() {
+    let reach = |pattern: &str| Pattern::compile(pattern).unwrap().reach;
+    assert_eq!(reach("QX-[0-9]+"), 64 << 10);
+    assert_eq!(reach(r"(?s)begin.*end\."), 64 << 10);
+    assert_eq!(reach(r"\w+"), 16 << 10);
+    assert_eq!(reach(r"\w+@\w+\.\w+"), 4 << 10);
+    assert_eq!(reach("(?:[ab]*a[ab]{12000})+c"), 1 << 10);
+}
+
+#[test]
+fn a_pattern_too_large_is_refused_and_a_wrong_one_at_once() {
+    let why = |pattern: &str| match Pattern::compile(pattern) {
+        Err(FindError::Pattern { why, .. }) => why,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(why("(?:a{1000}){1000}"), regex::Error::CompiledTooBig(_)));
+    assert!(matches!(why("(a"), regex::Error::Syntax(_)));
+}

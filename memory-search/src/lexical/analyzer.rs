@@ -1,15 +1,16 @@
 //! The analyzer, which splits text into terms.
 
-use std::{borrow::Cow, collections::BTreeSet, ops::Range};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+    sync::LazyLock,
+};
 
 use memory_core::{Message, text::floor_char_boundary};
 use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
-
-use super::{
-    fold::{fold, is_unspaced},
-    stop_words::is_stop_word,
-};
 
 /// Maximum bytes of a term. A longer word is truncated, not split, and not stemmed, because the stemmer takes quadratic
 /// time and no word with a stem is that long.
@@ -276,6 +277,66 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
 
 fn cut(text: &str) -> &str {
     text.get(..floor_char_boundary(text, MAX_TERM_BYTES)).unwrap_or(text)
+}
+
+/// Normalizes `text` for the index: compatibility forms (full-width letters, ligatures) become plain, accents and soft
+/// hyphens are removed, typographic apostrophes and hyphens become ASCII. Keeps letter case, which separates the parts
+/// of an identifier.
+fn fold(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let plain = text.nfkd().filter(|&c| !is_dropped(c)).map(|c| match c {
+        '\u{2018}' | '\u{2019}' | '\u{02BC}' => '\'',
+        '\u{2010}' | '\u{2011}' => '-',
+        other => other,
+    });
+    Cow::Owned(plain.nfc().collect())
+}
+
+/// Combining diacritical marks and the soft hyphen. Marks of other scripts are letters in their own right.
+fn is_dropped(c: char) -> bool {
+    matches!(c, '\u{0300}'..='\u{036F}' | '\u{00AD}')
+}
+
+/// True if `c` belongs to a script without spaces between words, or one that attaches particles to words, such as
+/// Hangul.
+fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{0E01}'..='\u{0EFF}'       // Thai, Lao
+        | '\u{1000}'..='\u{109F}'     // Myanmar
+        | '\u{1780}'..='\u{17FF}'     // Khmer
+        | '\u{3005}'..='\u{3007}'     // iteration mark, zero
+        | '\u{3041}'..='\u{30FA}'     // Hiragana, Katakana
+        | '\u{30FC}'..='\u{30FF}'
+        | '\u{31F0}'..='\u{31FF}'
+        | '\u{3400}'..='\u{4DBF}'     // Han
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{323AF}'
+        | '\u{AC00}'..='\u{D7AF}'     // Hangul syllables
+    )
+}
+
+/// English stop words of the Snowball project (<https://snowballstem.org/algorithms/english/stop.txt>, BSD), which are
+/// only function words: longer lists in circulation also contain words such as `computer` or `april`.
+const ENGLISH: &str = "
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
+it its itself they them their theirs themselves what which who whom this that these those
+am is are was were be been being have has had having do does did doing would should could ought
+i'm you're he's she's it's we're they're i've you've we've they've i'd you'd he'd she'd we'd they'd
+i'll you'll he'll she'll we'll they'll isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't
+won't wouldn't shan't shouldn't can't cannot couldn't mustn't let's that's who's what's here's there's when's
+where's why's how's
+a an the and but if or because as until while of at by for with about against between into through during
+before after above below to from up down in out on off over under again further then once here there when
+where why how all any both each few more most other some such no nor not only own same so than too very
+";
+
+/// True if `word`, in lower case, is a stop word.
+fn is_stop_word(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| ENGLISH.split_whitespace().collect());
+    WORDS.contains(word)
 }
 
 #[cfg(test)]

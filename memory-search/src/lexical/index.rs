@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    num::NonZeroUsize,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
@@ -18,8 +19,7 @@ use memory_core::{
 };
 
 use super::{
-    Analyzer, NodeTerms, Postings, Titles, Weighed, indexed_text,
-    outlines::Outlines,
+    Analyzer, NodeTerms, Postings, Weighed, indexed_text,
     saved::{SavedWords, ScopedSegment},
     segment::{self, SegmentRun},
     segment_builder::{Built, Piece, build},
@@ -44,12 +44,13 @@ const KEY: BlockKey = BlockKey { kind: "words", version: segment::VERSION };
 #[derive(Debug)]
 pub(crate) struct WordIndex {
     analyzer: Analyzer,
-    max_bytes: usize,
-    cache: Option<Arc<dyn BlockCache>>,
+    pub(crate) max_bytes: usize,
+    /// Cache that saves postings between runs.
+    pub(crate) cache: Option<Arc<dyn BlockCache>>,
     saved: Mutex<Saved>,
     /// Held while a segment is written.
     saving: tokio::sync::Mutex<()>,
-    held: Mutex<Held>,
+    held: Mutex<CachedPostings>,
     titles: Titles,
 }
 
@@ -63,7 +64,7 @@ struct Saved {
 }
 
 #[derive(Debug)]
-struct Held {
+struct CachedPostings {
     by_conversation: LruCache<ConversationId, (Arc<Indexed>, usize)>,
     bytes: usize,
 }
@@ -93,7 +94,7 @@ pub(crate) struct AllWords {
 impl WordIndex {
     /// An empty index that keeps about `max_bytes` of unused postings.
     pub(crate) fn new(max_bytes: usize) -> Self {
-        let held = Held { by_conversation: LruCache::unbounded(), bytes: 0 };
+        let held = CachedPostings { by_conversation: LruCache::unbounded(), bytes: 0 };
         Self {
             analyzer: Analyzer::default(),
             max_bytes,
@@ -105,18 +106,9 @@ impl WordIndex {
         }
     }
 
-    pub(crate) fn hold_at_most(&mut self, bytes: usize) {
-        self.max_bytes = bytes;
-    }
-
     /// Size of the postings of single conversations, without mapped segments.
     pub(crate) fn in_memory(&self) -> CachedInMemory {
         CachedInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
-    }
-
-    /// Saves postings in `cache` between runs.
-    pub(crate) fn save_in(&mut self, cache: Arc<dyn BlockCache>) {
-        self.cache = Some(cache);
     }
 
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
@@ -437,12 +429,12 @@ impl WordIndex {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, CachedPostings> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl CachedPostings {
     fn put(&mut self, conversation: ConversationId, words: Arc<Indexed>, bytes: usize) {
         let before = self.by_conversation.put(conversation, (words, bytes)).map_or(0, |(_, bytes)| bytes);
         self.bytes = self.bytes + bytes - before;
@@ -486,6 +478,82 @@ impl Indexed {
         let mut postings = self.write();
         nodes.into_iter().for_each(|(node, said, terms)| postings.push(node, said, terms));
         postings.lose(losses);
+    }
+}
+
+/// Outlines of the first nodes of a conversation, in order, without a gap. Nodes that are read for indexing extend
+/// them, so that no recall reads them from the store again. Importance and pins may be outdated; nothing here uses
+/// them.
+#[derive(Debug, Default)]
+struct Outlines(Mutex<Arc<Vec<NodeOutline>>>);
+
+impl Outlines {
+    fn lock(&self) -> MutexGuard<'_, Arc<Vec<NodeOutline>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> Arc<Vec<NodeOutline>> {
+        Arc::clone(&self.lock())
+    }
+
+    /// Adds the outlines of nodes that directly follow the known ones. After an unreadable node nothing is added until
+    /// all outlines are [set](Self::set).
+    fn add(&self, nodes: &[Node]) {
+        let mut known = self.lock();
+        let follow = nodes.iter().skip_while(|node| node.id.index() < known.len());
+        let follow: Vec<_> =
+            (known.len()..).zip(follow).take_while(|(index, node)| node.id.index() == *index).collect();
+        if !follow.is_empty() {
+            Arc::make_mut(&mut known).extend(follow.into_iter().map(|(_, node)| NodeOutline::of(node)));
+        }
+    }
+
+    /// Replaces the outlines, unless more are known already.
+    fn set(&self, all: &Arc<Vec<NodeOutline>>) {
+        let mut known = self.lock();
+        if all.len() > known.len() {
+            *known = Arc::clone(all);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.lock().len() * size_of::<NodeOutline>()
+    }
+}
+
+/// Maximum cached titles.
+const MOST_TITLES: NonZeroUsize = NonZeroUsize::new(1 << 14).unwrap();
+
+/// Cache of the terms of titles, because analyzing a title takes longer than comparing it.
+#[derive(Debug)]
+struct Titles(Mutex<LruCache<Box<str>, Terms>>);
+
+/// Sorted.
+type Terms = Arc<[Box<str>]>;
+
+impl Default for Titles {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MOST_TITLES)))
+    }
+}
+
+impl Titles {
+    /// Share of the question's weight in the words of a title, 0..=1.
+    fn share(&self, analyzer: &Analyzer, title: Option<&str>, question: &Weighed) -> f32 {
+        let Some(title) = title.filter(|title| !title.trim().is_empty()) else { return 0.0 };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let terms = match known.get(title) {
+            Some(terms) => Arc::clone(terms),
+            None => {
+                let terms: Terms = analyzer.question(title).into();
+                known.put(title.into(), Arc::clone(&terms));
+                terms
+            }
+        };
+        drop(known);
+        let all = question.terms.iter().chain(&question.unheard);
+        let in_title = all.filter(|term| terms.binary_search(&term.text).is_ok()).map(|term| term.idf);
+        in_title.sum::<f32>() / question.total.max(f32::MIN_POSITIVE)
     }
 }
 

@@ -8,6 +8,8 @@ use super::{
 };
 
 const ROLE: u8 = 0b111;
+/// Roles by their number; `None` for an unreadable node.
+const ROLES: [Option<Role>; 5] = [None, Some(Role::User), Some(Role::Assistant), Some(Role::System), Some(Role::Tool)];
 const IS_QUESTION: u8 = 1 << 3;
 const TELLS_TIME: u8 = 1 << 4;
 const LOST: u8 = 1 << 5;
@@ -56,7 +58,8 @@ impl StoredRows {
                 flag(traits.is_standing, IS_STANDING),
                 flag(traits.is_preference, IS_PREFERENCE),
             ];
-            out.push(flags.iter().fold(role_number(traits.role), |all, flag| all | flag));
+            let role = (0..).zip(ROLES).find(|(_, role)| *role == traits.role).map_or(0, |(number, _)| number);
+            out.push(flags.iter().fold(role, |all, flag| all | flag));
         }
         out
     }
@@ -78,7 +81,7 @@ impl StoredRows {
             rows.lengths.push(read_number(rest)?);
             at = at.wrapping_add(unzigzag(read_long(rest)?));
             let (session, speaker, flags) = (read_number(rest)?, read_number(rest)?, read_byte(rest)?);
-            let role = role_of(flags & ROLE)?;
+            let role = *ROLES.get(usize::from(flags & ROLE))?;
             rows.traits.push(Traits {
                 at: Timestamp::from_millis(at),
                 session,
@@ -125,27 +128,6 @@ fn read_byte(bytes: &mut &[u8]) -> Option<u8> {
     let (&byte, rest) = bytes.split_first()?;
     *bytes = rest;
     Some(byte)
-}
-
-fn role_number(role: Option<Role>) -> u8 {
-    match role {
-        None => 0,
-        Some(Role::User) => 1,
-        Some(Role::Assistant) => 2,
-        Some(Role::System) => 3,
-        Some(Role::Tool) => 4,
-    }
-}
-
-fn role_of(number: u8) -> Option<Option<Role>> {
-    Some(match number {
-        0 => None,
-        1 => Some(Role::User),
-        2 => Some(Role::Assistant),
-        3 => Some(Role::System),
-        4 => Some(Role::Tool),
-        _ => return None,
-    })
 }
 
 /// Maps small integers of either sign to small natural numbers.

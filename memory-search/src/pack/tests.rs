@@ -231,13 +231,13 @@ proptest! {
         let request =
             PackRequest::new(&sources, &ranked, max_tokens).per_message(per_message).characters(characters).radius(radius);
         let packed = pack(&request);
-        let flat = |runs: &[(usize, NodeRange)]| -> BTreeSet<Place> {
+        let flat = |runs: &[(usize, NodeRange)]| -> BTreeSet<SourceNode> {
             runs.iter().flat_map(|&(source, run)| run.iter().map(move |node| (source, node))).collect()
         };
         let nodes = flat(&packed.runs);
-        let is_shown = |(source, node): Place| sources[source].shown.iter().any(|run| run.contains(node));
+        let is_shown = |(source, node): SourceNode| sources[source].shown.iter().any(|run| run.contains(node));
 
-        let cost = |&(source, node): &Place| u64::from(outlines[source][node.index()].tokens + per_message);
+        let cost = |&(source, node): &SourceNode| u64::from(outlines[source][node.index()].tokens + per_message);
         let opened: BTreeSet<_> = nodes.iter().map(|&(source, _)| source).collect();
         let headings: u64 = opened.iter().map(|&source| u64::from(sources[source].heading)).sum();
         let cost = nodes.iter().map(cost).sum::<u64>() + headings;
@@ -261,7 +261,7 @@ proptest! {
             }
         }
 
-        let exists = |&(source, node): &Place| outlines.get(source).is_some_and(|outline| node.index() < outline.len());
+        let exists = |&(source, node): &SourceNode| outlines.get(source).is_some_and(|outline| node.index() < outline.len());
         let best = ranked.iter().copied().find(|place| exists(place) && !is_shown(*place));
         if let Some(best) = best {
             let left_out = packed.too_large.filter(|hit| {

@@ -12,13 +12,12 @@ use memory_core::{
 
 use super::{HybridRetriever, Ranked};
 use crate::{
-    complexity::{budget_share, share_of},
-    pack::{Characters, Lengths, PackRequest, PackSource, Place, TooLarge, pack, prices, reach},
+    budget::{are_worth, budget_share, share_of},
+    pack::{Characters, Lengths, PackRequest, PackSource, SourceNode, TooLarge, pack, prices, reach},
     pairs::Pairs,
     ranking::{Candidate, Pool},
     reads::Reads,
-    repeats::Told,
-    worth::are_worth,
+    repeats::EarlierStatements,
 };
 
 /// Maximum hits that are compared with each other.
@@ -59,7 +58,7 @@ impl HybridRetriever {
             let source = found.iter().position(|of| of.conversation == hit.conversation);
             (source.unwrap_or(usize::MAX), hit.node)
         };
-        let ranked: Vec<Place> = hits.iter().map(place).collect();
+        let ranked: Vec<SourceNode> = hits.iter().map(place).collect();
         let max_tokens = share_of(request.max_tokens, share);
         let mut to_pack =
             PackRequest::new(&sources, &ranked, max_tokens).per_message(request.per_message).radius(request.radius);
@@ -78,7 +77,7 @@ impl HybridRetriever {
             let of_hits = ranked.iter().zip(&worth).zip(&repeats);
             of_hits.filter(move |((_, worth), repeat)| **worth && **repeat == of_repeats).map(|((place, _), _)| *place)
         };
-        let worthy: Vec<Place> = worthy(false).chain(worthy(true)).collect();
+        let worthy: Vec<SourceNode> = worthy(false).chain(worthy(true)).collect();
         to_pack.ranked = &worthy;
         let packed = pack(&to_pack);
         if let Some(TooLarge { node: (source, node), tokens, characters }) = packed.too_large {
@@ -162,7 +161,7 @@ impl HybridRetriever {
 
 /// For each hit, true if it is among the best and repeats a better one.
 async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> Result<Vec<bool>, RetrieveError> {
-    let mut told = Told::new(question);
+    let mut told = EarlierStatements::new(question);
     let mut repeats = vec![false; hits.len()];
     for (hit, repeat) in hits.iter().zip(&mut repeats).take(COMPARED) {
         reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;

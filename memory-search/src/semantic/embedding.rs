@@ -8,11 +8,10 @@ use memory_core::{
     text::floor_char_boundary,
 };
 
-use super::{SemanticError, Tokens, Vectors, is_absent};
+use super::{SemanticError, Tokens, Vectors, in_full, is_absent};
 use crate::{
     late::Pooled,
     lexical::{Indexed, indexed_text},
-    notices::in_full,
 };
 
 /// Maximum nodes that are read from the store at once and embedded together.

@@ -2,11 +2,11 @@
 
 use memory_core::Hash;
 
-use crate::checksum;
+use crate::{checksum, wire::In};
 
 const MAGIC: [u8; 4] = *b"blok";
 /// Key epoch, nonce and authentication tag: zeros, because the block is not encrypted.
-const PLAIN: [u8; 4 + 12 + 16] = [0; 32];
+pub(super) const PLAIN: [u8; 4 + 12 + 16] = [0; 32];
 /// Magic, first node, last node, its leaf, bytes and checksum of the body, bytes and checksum of the rows, encryption
 /// fields, checksum over all of this.
 pub(super) const HEADER: usize = 4 + 8 + 8 + 32 + 8 + 4 + 8 + 4 + PLAIN.len() + 4;
@@ -27,6 +27,13 @@ pub(super) struct BlockHeader {
 }
 
 impl BlockHeader {
+    /// Header of a block of nodes `first` to `last`, the last of which has this leaf. `rows_sum` is the checksum of
+    /// `rows`, or of rows in another file.
+    pub(super) fn of((first, last): (u64, u64), leaf: Hash, body: &[u8], rows: &[u8], rows_sum: u32) -> Self {
+        let (body_bytes, row_bytes) = (body.len() as u64, rows.len() as u64);
+        Self { first, last, leaf, body_bytes, body_sum: checksum::crc32c(body), row_bytes, rows_sum }
+    }
+
     pub(super) fn bytes(&self) -> [u8; HEADER] {
         let mut out = Vec::with_capacity(HEADER);
         out.extend_from_slice(&MAGIC);
@@ -46,37 +53,18 @@ impl BlockHeader {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (fields, sum) = bytes.split_last_chunk::<4>()?;
         let is_whole = checksum::crc32c(fields) == u32::from_le_bytes(*sum);
-        let mut fields = Fields(fields);
-        let magic = fields.take::<4>()?;
+        let mut fields = In(fields);
+        let magic = fields.array::<4>()?;
         let header = Self {
-            first: fields.u64()?,
-            last: fields.u64()?,
-            leaf: Hash::from_bytes(fields.take()?),
-            body_bytes: fields.u64()?,
-            body_sum: fields.u32()?,
-            row_bytes: fields.u64()?,
-            rows_sum: fields.u32()?,
+            first: u64::from_le_bytes(fields.array()?),
+            last: u64::from_le_bytes(fields.array()?),
+            leaf: Hash::from_bytes(fields.array()?),
+            body_bytes: u64::from_le_bytes(fields.array()?),
+            body_sum: u32::from_le_bytes(fields.array()?),
+            row_bytes: u64::from_le_bytes(fields.array()?),
+            rows_sum: u32::from_le_bytes(fields.array()?),
         };
-        (magic == MAGIC && fields.take()? == PLAIN && is_whole).then_some(header)
-    }
-}
-
-/// Concatenated numbers.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.take().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.take().map(u64::from_le_bytes)
+        (magic == MAGIC && fields.array()? == PLAIN && is_whole).then_some(header)
     }
 }
 

@@ -6,7 +6,6 @@ use std::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    thread,
     time::Instant,
 };
 
@@ -14,6 +13,8 @@ use memory_core::{
     ConversationId,
     port::{CachedInMemory, DerivedKind},
 };
+
+use super::parallel::{cores, parallel};
 
 /// Fewer conversations than this are loaded by one thread, because starting a thread takes as long as loading some of
 /// them.
@@ -272,21 +273,17 @@ impl<T: Loaded> Conversations<T> {
     {
         let all = conversations.iter().zip(entries);
         let missing: Vec<_> = all.filter(|(_, entry)| entry.value.get().is_none()).collect();
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        if missing.len() < LOADED_BY_ONE_THREAD || threads == 1 {
-            return;
+        if missing.len() >= LOADED_BY_ONE_THREAD {
+            let _: Vec<()> = parallel(
+                cores(),
+                missing,
+                1,
+                || (),
+                |(), (conversation, entry), _| {
+                    let _loaded = self.loaded(entry, || load(conversation));
+                },
+            );
         }
-        thread::scope(|scope| {
-            for share in missing.chunks(missing.len().div_ceil(threads)) {
-                let load_all = move || {
-                    for (conversation, entry) in share {
-                        let _loaded = self.loaded(entry, || load(conversation));
-                    }
-                };
-                // If the system refuses a thread, its share is loaded on use.
-                drop(thread::Builder::new().spawn_scoped(scope, load_all));
-            }
-        });
     }
 
     /// Updates the bytes of a value, and marks an unsaved value for the next flush.

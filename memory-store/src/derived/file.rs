@@ -12,15 +12,15 @@ use std::{
     time::SystemTime,
 };
 
-use memory_core::Hash;
+use memory_core::{Hash, ModelId};
 
 pub(super) use super::disk::remove;
 use super::{
     anchor::Anchor,
     block::{BlockHeader, HEADER},
     disk,
-    header::Format,
-    packs::{self, Packs, Source},
+    header::{Format, file_name},
+    packs::{self, FileSource, Packs},
     turn::Turn,
 };
 use crate::checksum;
@@ -38,17 +38,17 @@ const LONGEST_BODY: u64 = 4 << 30;
 pub(super) struct BlockFile {
     path: PathBuf,
     /// Packs that may contain the file.
-    packs: Option<Arc<Packs>>,
+    packs: Arc<Packs>,
     header: Vec<u8>,
     anchor: Anchor,
     /// True if the file exists with the expected header.
     fits: bool,
     /// Valid blocks.
-    blocks: Vec<Placed>,
+    blocks: Vec<ValidBlock>,
     /// True if the file is longer than its valid blocks.
     overlong: bool,
     /// Identity of the file when this process last read or wrote it.
-    seen: Option<Seen>,
+    seen: Option<FileIdentity>,
     /// [Generation](Packs::generation) of the packs when the file was last found unchanged.
     generation: AtomicU64,
     /// True if the last read failed. The file is not overwritten until it can be read.
@@ -57,27 +57,27 @@ pub(super) struct BlockFile {
 
 /// Identity of a file's contents, by metadata.
 #[derive(Clone, Debug, PartialEq)]
-enum Seen {
+enum FileIdentity {
     Loose(u64, u64, Option<SystemTime>),
     Packed(PathBuf),
 }
 
-impl Seen {
+impl FileIdentity {
     fn loose(file: &Metadata) -> Self {
         Self::Loose(file.ino(), file.len(), file.modified().ok())
     }
 
-    fn of(source: &Source) -> io::Result<Self> {
+    fn of(source: &FileSource) -> io::Result<Self> {
         Ok(match source {
-            Source::Loose(file) => Self::loose(&file.metadata()?),
-            Source::Packed(packed) => Self::Packed(packed.path().to_owned()),
+            FileSource::Loose(file) => Self::loose(&file.metadata()?),
+            FileSource::Packed(packed) => Self::Packed(packed.path().to_owned()),
         })
     }
 }
 
 /// A valid block in the file.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct ValidBlock {
     pub(super) header: BlockHeader,
     begin: u64,
     pub(super) rows_at: u64,
@@ -92,18 +92,9 @@ pub(super) struct NewBlock {
 }
 
 impl NewBlock {
-    /// A block of nodes `first` to `last`, the last of which has this leaf. `rows_sum` is the checksum of `rows`, or of
-    /// rows in another file.
-    pub(super) fn new((first, last): (u64, u64), leaf: Hash, body: &[u8], rows: &[u8], rows_sum: u32) -> Self {
-        let header = BlockHeader {
-            first,
-            last,
-            leaf,
-            body_bytes: body.len() as u64,
-            body_sum: checksum::crc32c(body),
-            row_bytes: rows.len() as u64,
-            rows_sum,
-        };
+    /// A block with the header of [`BlockHeader::of`].
+    pub(super) fn new(nodes: (u64, u64), leaf: Hash, body: &[u8], rows: &[u8], rows_sum: u32) -> Self {
+        let header = BlockHeader::of(nodes, leaf, body, rows, rows_sum);
         Self { bytes: [&header.bytes(), body, rows].concat(), header }
     }
 }
@@ -112,16 +103,23 @@ impl NewBlock {
 #[derive(Debug)]
 pub(super) struct Staged {
     file: File,
-    blocks: Vec<Placed>,
+    blocks: Vec<ValidBlock>,
 }
 
 impl BlockFile {
-    /// The file at `path`, unread. `fields` and `names` are those of the expected header.
-    pub(super) fn new(path: PathBuf, anchor: Anchor, format: Format, fields: &[u8], names: [&str; 2]) -> Self {
+    /// The file of a conversation and `model`, loose or in `packs`, unread. `fields` are those of the expected header.
+    pub(super) fn new(
+        packs: &Arc<Packs>,
+        anchor: Anchor,
+        model: &ModelId,
+        (format, extension): (Format, &str),
+        fields: &[u8],
+    ) -> Self {
+        let (model, conversation) = (model.as_str(), anchor.conversation().as_str());
         Self {
-            path,
-            packs: None,
-            header: format.header(anchor.store(), fields, names),
+            path: packs.dir().join(file_name(conversation, model)).with_extension(extension),
+            packs: Arc::clone(packs),
+            header: format.header(anchor.store(), fields, [model, conversation]),
             anchor,
             fits: false,
             blocks: Vec::new(),
@@ -132,25 +130,20 @@ impl BlockFile {
         }
     }
 
-    /// Sets the packs that may contain the file.
-    pub(super) fn packed(self, packs: Option<&Arc<Packs>>) -> Self {
-        Self { packs: packs.cloned(), ..self }
-    }
-
     /// Opens this or another file of the conversation, loose or in a pack.
-    pub(super) fn open(&self, path: &Path) -> io::Result<Source> {
-        packs::open(path, self.packs.as_deref())
+    pub(super) fn open(&self, path: &Path) -> io::Result<FileSource> {
+        packs::open(path, &self.packs)
     }
 
     /// Makes the packed files of the conversation loose, so that they can be written. The caller holds the turn.
     pub(super) fn unpack(&self) -> io::Result<()> {
-        self.packs.as_ref().map_or(Ok(()), |packs| packs.unpack(&self.path))
+        self.packs.unpack(&self.path)
     }
 
     /// Removes old copies of the conversation's rewritten files from the packs. The caller holds the turn.
     pub(super) fn leave_packs(&self) -> io::Result<()> {
         let own = self.path.file_stem().and_then(|stem| stem.to_str());
-        self.packs.as_ref().map_or(Ok(()), |packs| packs.forget(|stem| Some(stem) == own))
+        self.packs.forget(|stem| Some(stem) == own)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -161,7 +154,7 @@ impl BlockFile {
         &self.anchor
     }
 
-    pub(super) fn blocks(&self) -> &[Placed] {
+    pub(super) fn blocks(&self) -> &[ValidBlock] {
         &self.blocks
     }
 
@@ -173,7 +166,7 @@ impl BlockFile {
 
     /// Bytes on the heap.
     pub(super) fn heap(&self) -> usize {
-        self.path.capacity() + self.header.capacity() + self.blocks.capacity() * size_of::<Placed>()
+        self.path.capacity() + self.header.capacity() + self.blocks.capacity() * size_of::<ValidBlock>()
     }
 
     /// Last node of the valid blocks.
@@ -196,21 +189,21 @@ impl BlockFile {
     ///
     /// # Errors
     /// If the file cannot be checked, for example for lack of descriptors or memory.
-    pub(super) fn read(&mut self, apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<Source>> {
+    pub(super) fn read(&mut self, apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<FileSource>> {
         self.forget();
         self.read_good(apply).inspect_err(|_| self.leave_alone())
     }
 
-    fn read_good(&mut self, mut apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<Source>> {
+    fn read_good(&mut self, mut apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<FileSource>> {
         // Read before the file is opened, so that a concurrent change is noticed later.
-        let generation = self.packs.as_ref().map_or(0, |packs| packs.generation());
+        let generation = self.packs.generation();
         let file = match self.open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let length = file.len()?;
-        (self.seen, self.generation) = (Some(Seen::of(&file)?), AtomicU64::new(generation));
+        (self.seen, self.generation) = (Some(FileIdentity::of(&file)?), AtomicU64::new(generation));
         let buffer = usize::try_from(length).unwrap_or(BUFFER).min(BUFFER);
         let mut input = BufReader::with_capacity(buffer, file.reader());
         let mut body = vec![0; self.header.len()];
@@ -234,7 +227,7 @@ impl BlockFile {
     }
 
     /// Reads the next valid block, its body into `body`.
-    fn next_block(&self, input: &mut impl Read, length: u64, body: &mut Vec<u8>) -> io::Result<Option<Placed>> {
+    fn next_block(&self, input: &mut impl Read, length: u64, body: &mut Vec<u8>) -> io::Result<Option<ValidBlock>> {
         if !self.fits {
             return Ok(None);
         }
@@ -257,7 +250,7 @@ impl BlockFile {
             && fill(input, body)?
             && checksum::crc32c(body) == header.body_sum
             && self.anchor.leaf(header.last) == Some(header.leaf);
-        Ok(is_good.then_some(Placed { header, begin, rows_at, end }))
+        Ok(is_good.then_some(ValidBlock { header, begin, rows_at, end }))
     }
 
     /// True if no other process has written to the file since this process last read or wrote it.
@@ -275,19 +268,17 @@ impl BlockFile {
 
     /// True if the file was replaced or changed since this process last read or wrote it. Reads only metadata.
     pub(super) fn is_outdated(&self) -> bool {
-        let generation = self.packs.as_ref().map_or(0, |packs| packs.generation());
-        let is_packed = matches!(self.seen, Some(Seen::Packed(_)));
+        let generation = self.packs.generation();
+        let is_packed = matches!(self.seen, Some(FileIdentity::Packed(_)));
         if is_packed && generation == self.generation.load(Ordering::Relaxed) {
             return false;
         }
-        let loose = fs::symlink_metadata(&self.path).ok().map(|file| Seen::loose(&file));
-        let found = match (loose, &self.packs) {
-            (Some(loose), _) => Some(loose),
-            (None, Some(packs)) => match packs.find(packs::name_of(&self.path)) {
-                Ok(found) => found.map(|packed| Seen::Packed(packed.path().to_owned())),
+        let found = match fs::symlink_metadata(&self.path) {
+            Ok(loose) => Some(FileIdentity::loose(&loose)),
+            Err(_) => match self.packs.find(packs::name_of(&self.path)) {
+                Ok(found) => found.map(|packed| FileIdentity::Packed(packed.path().to_owned())),
                 Err(_) => return true,
             },
-            (None, None) => None,
         };
         self.generation.store(generation, Ordering::Relaxed);
         found != self.seen
@@ -315,12 +306,12 @@ impl BlockFile {
     pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
         let (file, mut written) = self.extend(blocks)?;
         file.sync_data()?;
-        (self.fits, self.seen) = (true, file.metadata().ok().map(|file| Seen::loose(&file)));
+        (self.fits, self.seen) = (true, file.metadata().ok().map(|file| FileIdentity::loose(&file)));
         self.blocks.append(&mut written);
         Ok(file)
     }
 
-    fn extend(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<(File, Vec<Placed>)> {
+    fn extend(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<(File, Vec<ValidBlock>)> {
         if self.bytes() == 0 {
             let file = disk::create(&self.path)?;
             let written = self.write_all(&file, blocks)?;
@@ -345,7 +336,7 @@ impl BlockFile {
         disk::rename(&temporary(&self.path), &self.path)?;
         self.forget();
         (self.fits, self.blocks) = (true, staged.blocks);
-        self.seen = staged.file.metadata().ok().map(|file| Seen::loose(&file));
+        self.seen = staged.file.metadata().ok().map(|file| FileIdentity::loose(&file));
         Ok(staged.file)
     }
 
@@ -353,7 +344,7 @@ impl BlockFile {
         &self,
         file: &File,
         blocks: impl IntoIterator<Item = io::Result<NewBlock>>,
-    ) -> io::Result<Vec<Placed>> {
+    ) -> io::Result<Vec<ValidBlock>> {
         file.write_all_at(&self.header, 0)?;
         write(file, self.header.len() as u64, blocks)
     }
@@ -380,14 +371,18 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write(file: &File, mut at: u64, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<Vec<Placed>> {
+fn write(
+    file: &File,
+    mut at: u64,
+    blocks: impl IntoIterator<Item = io::Result<NewBlock>>,
+) -> io::Result<Vec<ValidBlock>> {
     let mut written = Vec::new();
     for block in blocks {
         let NewBlock { header, bytes } = block?;
         file.write_all_at(&bytes, at)?;
         let (begin, rows_at) = (at, at + HEADER as u64 + header.body_bytes);
         at += bytes.len() as u64;
-        written.push(Placed { header, begin, rows_at, end: at });
+        written.push(ValidBlock { header, begin, rows_at, end: at });
     }
     Ok(written)
 }

@@ -5,12 +5,9 @@ mod file;
 mod levels;
 mod link;
 mod links;
-mod parallel;
 mod pool;
 mod select;
 mod stored;
-mod tombstones;
-mod visited;
 mod walk;
 
 use std::sync::{
@@ -20,11 +17,11 @@ use std::sync::{
 
 pub use codes::Codes;
 pub(crate) use file::GraphBinding;
+pub(super) use levels::{MIX_STEP, mix};
 pub(super) use stored::KIND;
 
 use self::{
     links::{NONE, Rows},
-    tombstones::Tombstones,
     walk::{Layer, Walk},
 };
 
@@ -114,7 +111,6 @@ pub struct Graph {
     upper: Rows,
     /// Index of each node's list on layer 1; its lists on higher layers follow.
     upper_rows: Vec<u32>,
-    tombstones: Tombstones,
     /// Nodes below this number are linked.
     linked: AtomicUsize,
     /// Node where walks begin; no linked node has more layers.
@@ -140,7 +136,6 @@ impl Graph {
             lower,
             upper,
             upper_rows: Vec::new(),
-            tombstones: Tombstones::default(),
             linked: AtomicUsize::new(0),
             entry: AtomicU32::new(NONE),
             linking: Mutex::default(),
@@ -169,7 +164,7 @@ impl Graph {
     /// Bytes of its arrays, in memory or in a mapped file.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.lower.bytes() + self.upper.bytes() + self.upper_rows.len() * size_of::<u32>() + self.tombstones.bytes()
+        self.lower.bytes() + self.upper.bytes() + self.upper_rows.len() * size_of::<u32>()
     }
 
     /// Makes room for `rows` in total, at most the maximum number of nodes. Copies a mapped graph into memory.
@@ -178,7 +173,6 @@ impl Graph {
         self.number_upper_rows(rows);
         self.lower.grow(rows);
         self.upper.grow(self.upper_rows_in_use());
-        self.tombstones.grow(rows);
     }
 
     fn number_upper_rows(&mut self, rows: usize) {
@@ -205,7 +199,8 @@ impl Graph {
     /// The `limit` nearest rows that `keep` accepts, nearest first, ties by number. A larger `ef` (at least `limit` is
     /// used) improves recall and takes longer.
     ///
-    /// Rows that `codes` does not have are ignored. There are fewer than `limit` results only if there are fewer rows
+    /// Rows that `codes` does not have are ignored. Walks pass through rows that `keep` rejects, such as removed ones.
+    /// There are fewer than `limit` results only if there are fewer rows
     /// to find.
     ///
     /// A filter that accepts few rows makes the walk long, since it continues until it has met `ef` of them. Scan the
@@ -228,37 +223,13 @@ impl Graph {
         let entries = [walk.descend(self, codes, query, entry, 0)];
         let layer = Layer { number: 0, entries: &entries };
         let ef = ef.clamp(limit, codes.len().max(limit));
-        if self.tombstones.is_empty() {
-            walk.search_layer(self, codes, query, layer, ef, &keep);
-        } else {
-            walk.search_layer(self, codes, query, layer, ef, |row| !self.tombstones.has(row) && keep(row));
-        }
+        walk.search_layer(self, codes, query, layer, ef, &keep);
         if walk.pool.len() < limit {
-            walk.search_unmet(codes, query, |row| !self.tombstones.has(row) && keep(row));
+            walk.search_unmet(codes, query, &keep);
         }
         let near = walk.pool.results().take(limit).map(|(row, likeness)| Near { row, likeness }).collect();
         self.walks().push(walk);
         near
-    }
-
-    /// Removes a row: walks still pass through it, but it is never a result. Returns true if it existed and was not
-    /// removed before.
-    pub fn remove(&self, row: u32) -> bool {
-        (row as usize) < self.len() && self.tombstones.add(row)
-    }
-
-    /// Number of removed rows.
-    #[must_use]
-    pub fn removed(&self) -> usize {
-        self.tombstones.len()
-    }
-
-    /// True if at least a quarter of the rows are removed, which slows walks so much that the others should be linked
-    /// again.
-    #[must_use]
-    pub fn wants_rebuilding(&self) -> bool {
-        let removed = self.removed();
-        removed > 0 && removed * 4 >= self.len()
     }
 
     fn walks(&self) -> std::sync::MutexGuard<'_, Vec<Walk>> {

@@ -2,7 +2,7 @@
 
 use memory_core::Hash;
 
-use crate::checksum;
+use crate::{checksum, wire::In};
 
 /// Bytes at the start of a file with its kind, version and store.
 pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
@@ -32,11 +32,11 @@ pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: [u8; 16]) -> bool {
     [VECTORS, VECTOR_ROWS, TOKENS, WORDS, PACKS].iter().any(|format| format.named_by(store) == header)
 }
 
-/// A parsed header with `FIELDS` bytes of fields.
+/// A parsed header.
 #[derive(Debug)]
-pub(super) struct Header<'a, const FIELDS: usize> {
+pub(super) struct Header<'a> {
     pub(super) store: [u8; 16],
-    pub(super) fields: [u8; FIELDS],
+    pub(super) fields: &'a [u8],
     pub(super) names: [&'a str; 2],
     /// Bytes after the header.
     pub(super) rest: &'a [u8],
@@ -53,34 +53,28 @@ pub(super) enum BadHeader {
 }
 
 impl Format {
-    /// Parses a header that [`Self::header`] wrote, with any names.
-    pub(super) fn read<const FIELDS: usize>(self, bytes: &[u8]) -> Result<Header<'_, FIELDS>, BadHeader> {
-        fn array<'a, const N: usize>(rest: &mut &'a [u8]) -> Result<&'a [u8; N], BadHeader> {
-            let (array, after) = rest.split_first_chunk().ok_or(BadHeader::Short)?;
-            *rest = after;
-            Ok(array)
-        }
-        let mut rest = bytes;
-        let (magic, version) = (array(&mut rest)?, array(&mut rest)?);
-        if *magic != self.magic || u32::from_le_bytes(*version) != self.version {
+    /// Parses a header that [`Self::header`] wrote, with any names and this many bytes of fields.
+    pub(super) fn read(self, bytes: &[u8], fields: usize) -> Result<Header<'_>, BadHeader> {
+        let short = BadHeader::Short;
+        let mut rest = In(bytes);
+        let (magic, version) = (rest.array().ok_or(short)?, rest.array().ok_or(short)?);
+        if magic != self.magic || u32::from_le_bytes(version) != self.version {
             return Err(BadHeader::Format);
         }
-        let (store, fields) = (*array(&mut rest)?, *array(&mut rest)?);
+        let (store, fields) = (rest.array().ok_or(short)?, rest.take(fields).ok_or(short)?);
         let mut name = || {
-            let length = u64::from_le_bytes(*array(&mut rest)?);
-            let length = usize::try_from(length).ok().filter(|length| *length <= LONGEST_NAME);
-            let (name, after) = rest.split_at_checked(length.ok_or(BadHeader::Damaged)?).ok_or(BadHeader::Short)?;
-            rest = after;
-            Ok(name)
+            let length = usize::try_from(u64::from_le_bytes(rest.array().ok_or(short)?)).ok();
+            let length = length.filter(|length| *length <= LONGEST_NAME).ok_or(BadHeader::Damaged)?;
+            rest.take(length).ok_or(short)
         };
         let names = [name()?, name()?];
-        let covered = bytes.len() - rest.len();
-        let crc = u32::from_le_bytes(*array(&mut rest)?);
+        let covered = bytes.len() - rest.0.len();
+        let crc = u32::from_le_bytes(rest.array().ok_or(short)?);
         if bytes.get(..covered).map(checksum::crc32c) != Some(crc) {
             return Err(BadHeader::Damaged);
         }
         let [first, second] = names.map(|name| str::from_utf8(name).map_err(|_| BadHeader::Damaged));
-        Ok(Header { store, fields, names: [first?, second?], rest })
+        Ok(Header { store, fields, names: [first?, second?], rest: rest.0 })
     }
 
     /// First bytes of a file that is derived from the log of this store.

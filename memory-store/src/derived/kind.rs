@@ -13,7 +13,7 @@ use memory_core::{ConversationId, NodeSet, port::DerivedKind};
 use super::{
     anchor::Anchor,
     file::temporary,
-    header::Format,
+    header::{Format, Header, file_name},
     packs::{self, Packs, name_of, stem_of},
 };
 
@@ -32,10 +32,8 @@ pub(super) struct Kind {
     pub(super) extensions: &'static [&'static str],
     /// Readable formats.
     pub(super) formats: &'static [Format],
-    /// Parses a header of one of these formats.
-    pub(super) header: fn(Format, &[u8]) -> Option<Named>,
-    /// Stem of the file names for the names in a header.
-    pub(super) stem: fn(&[String; 2]) -> String,
+    /// Bytes of the fields in the header. Its names are those of the model and the conversation.
+    pub(super) fields: usize,
     /// Reads the valid part of the files of a conversation.
     ///
     /// # Errors
@@ -63,21 +61,6 @@ pub(super) struct Contents {
     pub(super) count: u64,
     /// Valid bytes of the files, if they were read completely.
     pub(super) bytes: u64,
-}
-
-/// Contents of a header.
-#[derive(Clone, Debug)]
-pub(super) struct Named {
-    pub(super) store: [u8; 16],
-    pub(super) fields: Vec<u8>,
-    /// The second name is the conversation's.
-    pub(super) names: [String; 2],
-}
-
-/// Parses a header with `FIELDS` bytes of fields.
-pub(super) fn named<const FIELDS: usize>(format: Format, bytes: &[u8]) -> Option<Named> {
-    let header = format.read::<FIELDS>(bytes).ok()?;
-    Some(Named { store: header.store, fields: header.fields.to_vec(), names: header.names.map(ToOwned::to_owned) })
 }
 
 /// Files of a conversation, and of a model if the kind has models.
@@ -164,13 +147,9 @@ impl Kind {
             Err(error) => return Err(error),
         }
         let packed: BTreeSet<String> = packs.names()?.iter().map(|name| stem_of(name).to_owned()).collect();
-        stems.extend(
-            packed
-                .iter()
-                .filter(|stem| !stems.contains_key(*stem))
-                .map(|stem| (stem.clone(), BTreeSet::new()))
-                .collect::<Vec<_>>(),
-        );
+        for stem in &packed {
+            stems.entry(stem.clone()).or_default();
+        }
         let (mut known, mut strange, mut strange_in_packs) = (Vec::new(), packs.strange()?, BTreeSet::new());
         for (stem, paths) in stems {
             match self.listed(&packs, stem.clone(), store)? {
@@ -201,20 +180,20 @@ impl Kind {
     fn listed(&self, packs: &Arc<Packs>, stem: String, store: [u8; 16]) -> io::Result<Option<Listed>> {
         let path = packs.dir().join(&stem).with_extension(self.extensions.first().unwrap_or(&""));
         let mut bytes = Vec::new();
-        match packs::open(&path, Some(packs)) {
+        match packs::open(&path, packs) {
             Ok(file) => drop(file.reader().take(LONGEST_HEADER).read_to_end(&mut bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         }
-        let named = self.formats.iter().find_map(|format| (self.header)(*format, &bytes));
-        let Some(Named { fields, names, .. }) =
-            named.filter(|named| named.store == store && (self.stem)(&named.names) == stem)
+        let header = self.formats.iter().find_map(|format| format.read(&bytes, self.fields).ok());
+        let Some(Header { fields, names: [name, conversation], .. }) =
+            header.filter(|header| header.store == store && file_name(header.names[1], header.names[0]) == stem)
         else {
             return Ok(None);
         };
-        let [name, conversation] = names;
+        let (name, fields) = (name.to_owned(), fields.to_vec());
         let (dir, extensions, packs) = (packs.dir().to_owned(), self.extensions, Arc::clone(packs));
         let listed = |conversation| Listed { dir, stem, extensions, conversation, name, fields, packs };
-        Ok(ConversationId::new(&conversation).ok().map(listed))
+        Ok(ConversationId::new(conversation).ok().map(listed))
     }
 }

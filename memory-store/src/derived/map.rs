@@ -2,7 +2,7 @@
 
 use std::{fmt, fs::File, io, mem, slice};
 
-use super::packs::{Packed, Source};
+use super::packs::{FileSource, Packed};
 
 /// Offset of the first row: a cache line, so that rows of 384 dimensions are aligned to cache lines.
 pub(super) const ROWS_AT: usize = 64;
@@ -27,14 +27,14 @@ impl RowMap {
     /// # Errors
     /// `UnexpectedEof` if the file is shorter; other errors if it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
-    pub(super) fn of(source: &Source, bytes: usize) -> io::Result<Self> {
+    pub(super) fn of(source: &FileSource, bytes: usize) -> io::Result<Self> {
         let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidData)?;
         if source.len()? < length as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let file = match source {
-            Source::Loose(file) => file,
-            Source::Packed(packed) => return Ok(Self { of: Mapped::Packed(packed.clone()), length }),
+            FileSource::Loose(file) => file,
+            FileSource::Packed(packed) => return Ok(Self { of: Mapped::Packed(packed.clone()), length }),
         };
         // SAFETY: the bytes must not change under the slices. Rows that a block of the cache file names are never
         // written again and never cut off by this program: appending writes after them, and any other change makes a

@@ -34,15 +34,15 @@ pub(super) struct Packs {
     store: [u8; 16],
     /// Extensions of the files of a conversation; the file with the first one has the header.
     extensions: &'static [&'static str],
-    listed: Mutex<Listed>,
-    looked: Mutex<Looked>,
+    listed: Mutex<PackList>,
+    looked: Mutex<DirectoryTimes>,
     /// Timestamp of the directory when its files were last counted.
     tidied: Mutex<Time>,
 }
 
 /// Packs as last listed.
 #[derive(Debug, Default)]
-struct Listed {
+struct PackList {
     time: Time,
     /// Newest first: a file in a newer pack takes precedence over those of the same name in older ones.
     packs: Arc<[Arc<Pack>]>,
@@ -52,7 +52,7 @@ struct Listed {
 
 /// Timestamps of the directories when they were last checked.
 #[derive(Debug, Default)]
-struct Looked {
+struct DirectoryTimes {
     at: Option<Instant>,
     times: [Time; 2],
     number: u64,
@@ -70,7 +70,7 @@ pub(super) struct Packed {
 
 /// Storage of a derived file.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum FileSource {
     /// A loose file.
     Loose(fs::File),
     Packed(Packed),
@@ -138,7 +138,7 @@ impl Packs {
         Ok(Arc::clone(&self.listed()?.packs))
     }
 
-    fn listed(&self) -> io::Result<MutexGuard<'_, Listed>> {
+    fn listed(&self) -> io::Result<MutexGuard<'_, PackList>> {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = self.directory();
         let time = changed(&directory);
@@ -148,7 +148,7 @@ impl Packs {
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                *listed = Listed { time, ..Listed::default() };
+                *listed = PackList { time, ..PackList::default() };
                 return Ok(listed);
             }
             Err(error) => return Err(error),
@@ -170,7 +170,7 @@ impl Packs {
             }
         }
         packs.sort_by_key(|pack| std::cmp::Reverse(pack.number()));
-        *listed = Listed { time, packs: packs.into(), strange };
+        *listed = PackList { time, packs: packs.into(), strange };
         Ok(listed)
     }
 
@@ -184,10 +184,8 @@ impl Packs {
     /// Names of all packed files.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let packs = self.list()?;
-        Ok(packs
-            .iter()
-            .flat_map(|pack| pack.entries().map(|entry| entry.name.to_owned()).collect::<Vec<_>>())
-            .collect())
+        let names = packs.iter().flat_map(|pack| pack.entries()).map(|entry| entry.name.to_owned()).collect();
+        Ok(names)
     }
 
     /// Files that are not valid packs of this store, and unfinished ones.
@@ -264,15 +262,14 @@ fn changed(dir: &Path) -> Time {
 }
 
 /// Opens a file, loose or in a pack.
-pub(super) fn open(path: &Path, packs: Option<&Packs>) -> io::Result<Source> {
+pub(super) fn open(path: &Path, packs: &Packs) -> io::Result<FileSource> {
     for _ in 0..ATTEMPTS {
         match disk::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            opened => return opened.map(Source::Loose),
+            opened => return opened.map(FileSource::Loose),
         }
-        let Some(packs) = packs else { break };
         if let Some(packed) = packs.find(name_of(path))? {
-            return Ok(Source::Packed(packed));
+            return Ok(FileSource::Packed(packed));
         }
         // Another process may have made the file loose and rewritten its pack.
         if path.symlink_metadata().is_err() {
@@ -292,7 +289,7 @@ impl Packed {
     }
 }
 
-impl Source {
+impl FileSource {
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
             Self::Loose(file) => Ok(file.metadata()?.len()),

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use memory_core::{
-    ConversationId, ViewId,
+    ViewId,
     port::{
         BoxFuture, ConversationState, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten,
         Holding, Holdings, Store,
@@ -69,16 +69,13 @@ impl RecordedQuestions {
         for state in self.store.conversations().await? {
             let whole = self.views(&state).await?.len() as u64;
             if whole < state.views {
-                faults.push(fault(state.id, state.views - whole));
+                let place = format!("views of {}", state.id);
+                let what = format!("{} of them cannot be read: `verify` shows where", state.views - whole);
+                faults.push(DerivedFault::new(Some(state.id), place, what));
             }
         }
         Ok(faults)
     }
-}
-
-fn fault(conversation: ConversationId, lost: u64) -> DerivedFault {
-    let place = format!("views of {conversation}");
-    DerivedFault::new(Some(conversation), place, format!("{lost} of them cannot be read: `verify` shows where"))
 }
 
 fn size<'a>(views: impl IntoIterator<Item = &'a View>) -> DerivedSize {

@@ -39,12 +39,12 @@ pub struct DerivedFiles {
     cache: PathBuf,
     leaves: Leaves,
     writes: bool,
-    open: Open,
+    open: OpenIndex,
 }
 
 /// Open index of this process over these files.
 #[derive(Debug)]
-enum Open {
+enum OpenIndex {
     Nothing,
     Vectors(Arc<AutoIndex>),
     Graphs(Arc<AutoIndex>),
@@ -52,26 +52,26 @@ enum Open {
 }
 
 impl DerivedFiles {
-    fn new(store: &LogStore, kind: &'static Kind, open: Open) -> Self {
+    fn new(store: &LogStore, kind: &'static Kind, open: OpenIndex) -> Self {
         Self { kind, cache: store.cache_dir(), leaves: store.leaves(), writes: store.may_write(), open }
     }
 
     /// The vectors of messages by all models.
     #[must_use]
     pub fn vectors(store: &LogStore, open: Option<Arc<AutoIndex>>) -> Self {
-        Self::new(store, &vectors::KIND, open.map_or(Open::Nothing, Open::Vectors))
+        Self::new(store, &vectors::KIND, open.map_or(OpenIndex::Nothing, OpenIndex::Vectors))
     }
 
     /// The graphs of vectors by all models.
     #[must_use]
     pub fn graphs(store: &LogStore, open: Option<Arc<AutoIndex>>) -> Self {
-        Self::new(store, &graph::KIND, open.map_or(Open::Nothing, Open::Graphs))
+        Self::new(store, &graph::KIND, open.map_or(OpenIndex::Nothing, OpenIndex::Graphs))
     }
 
     /// The vectors of tokens by all models.
     #[must_use]
     pub fn tokens(store: &LogStore, open: Option<Arc<QuantizedTokens>>) -> Self {
-        Self::new(store, &tokens::KIND, open.map_or(Open::Nothing, Open::Tokens))
+        Self::new(store, &tokens::KIND, open.map_or(OpenIndex::Nothing, OpenIndex::Tokens))
     }
 
     fn dir(&self) -> PathBuf {
@@ -90,15 +90,6 @@ impl DerivedFiles {
 
     fn anchor(&self, conversation: &ConversationId) -> Anchor {
         Anchor::new(Some(&self.leaves), conversation)
-    }
-
-    fn turn(&self) -> Result<Turn, DerivedError> {
-        let place = self.dir().display().to_string();
-        match Turn::wait(&self.dir()) {
-            Ok(Some(turn)) => Ok(turn),
-            Ok(None) => Err(DerivedError::Busy { place }),
-            Err(source) => Err(DerivedError::io("lock", place, source)),
-        }
     }
 
     fn list_holdings(&self) -> Result<Holdings, DerivedError> {
@@ -125,11 +116,6 @@ impl DerivedFiles {
         Ok(Holdings::new(all.into_values().collect(), DerivedSize::default().disk(shared)))
     }
 
-    /// Removes the files of all models except one, and files of no known conversation.
-    pub(super) fn forget_other_models(&self, model: &ModelId) -> Result<(), DerivedError> {
-        self.remove(|listed| listed.name != model.as_str())
-    }
-
     /// Removes the files that `which` accepts, and files of no known conversation.
     fn remove(&self, which: impl Fn(&Listed) -> bool) -> Result<(), DerivedError> {
         let listing = self.list()?;
@@ -137,7 +123,7 @@ impl DerivedFiles {
         if !is_any_strange && !listing.known.iter().any(&which) {
             return Ok(());
         }
-        let _turn = self.turn()?;
+        let _turn = Turn::required(&self.dir())?;
         // Listed again under the turn, because another process may have finished a file meanwhile.
         let listing = self.list()?;
         let removed =
@@ -176,7 +162,7 @@ impl DerivedFiles {
         let failed = |source| DerivedError::io("write", listed.path().display(), source);
         if forgotten.map_err(failed)? {
             // Files that were packed before this rewrite may still contain the nodes.
-            let _turn = self.turn()?;
+            let _turn = Turn::required(&self.dir())?;
             return listed.packs.forget_older(listed.stem()).map_err(failed);
         }
         // Files that cannot be rewritten without these nodes are removed and rebuilt from the log.
@@ -185,7 +171,11 @@ impl DerivedFiles {
 
     fn find_faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
         let listing = self.list()?;
-        let mut faults: Vec<_> = listing.strange.iter().map(|path| strange(path)).collect();
+        let strange = |path: &PathBuf| {
+            let what = "its header is damaged, or of another store or version: it is not used, and may be deleted";
+            DerivedFault::new(None, path.display().to_string(), what)
+        };
+        let mut faults: Vec<_> = listing.strange.iter().map(strange).collect();
         let damaged =
             listing.packs.damaged().map_err(|source| DerivedError::io("read", self.dir().display(), source))?;
         faults.extend(damaged.iter().map(|path| {
@@ -195,7 +185,7 @@ impl DerivedFiles {
         for listed in &listing.known {
             if let Some(fault) = self.fault(listed)? {
                 // Another process may have been writing it; check again under the turn.
-                let _turn = if self.writes { self.turn().ok() } else { None };
+                let _turn = if self.writes { Turn::required(&self.dir()).ok() } else { None };
                 faults.extend(self.fault(listed)?.and(Some(fault)));
             }
         }
@@ -211,12 +201,7 @@ impl DerivedFiles {
     }
 }
 
-fn strange(path: &Path) -> DerivedFault {
-    let what = "its header is damaged, or of another store or version: it is not used, and may be deleted";
-    DerivedFault::new(None, path.display().to_string(), what)
-}
-
-impl Open {
+impl OpenIndex {
     /// Unsaved data in memory: conversation, last node, and bytes.
     fn in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
         let all = match self {
@@ -286,7 +271,7 @@ impl Derived for DerivedFiles {
 pub fn forget_other_models(store: &LogStore, model: &ModelId) -> Result<(), DerivedError> {
     let all =
         [DerivedFiles::vectors(store, None), DerivedFiles::graphs(store, None), DerivedFiles::tokens(store, None)];
-    all.iter().try_for_each(|files| files.forget_other_models(model))
+    all.iter().try_for_each(|files| files.remove(|listed| listed.name != model.as_str()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Compressed vectors of tokens, and their cache files.
 
 mod codec;
-mod entries;
 mod file;
 mod index;
 mod kept;

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use memory_core::port::DerivedError;
 use memory_files::{Links, open_dir};
 
 /// Maximum wait for another process that is writing.
@@ -23,6 +24,15 @@ impl Turn {
     /// Waits for the right to write in `dir`, which is created if missing; `None` if another process keeps it.
     pub(super) fn wait(dir: &Path) -> io::Result<Option<Self>> {
         Self::within(dir, PATIENCE)
+    }
+
+    /// As [`Self::wait`]; an error if another process keeps the right.
+    pub(super) fn required(dir: &Path) -> Result<Self, DerivedError> {
+        let place = dir.display().to_string();
+        match Self::wait(dir) {
+            Ok(turn) => turn.ok_or(DerivedError::Busy { place }),
+            Err(source) => Err(DerivedError::io("lock", place, source)),
+        }
     }
 
     /// The right to write, if no other process has it.

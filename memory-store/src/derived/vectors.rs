@@ -3,8 +3,6 @@
 mod auto;
 mod exact;
 mod file;
-#[cfg(feature = "hnsw-rs")]
-mod hnsw_rs;
 mod kernel;
 mod rows;
 mod scan;
@@ -12,6 +10,5 @@ mod scan;
 pub use auto::{AutoIndex, AutoOptions, Method};
 pub use exact::ExactIndex;
 pub(super) use file::KIND;
-#[cfg(feature = "hnsw-rs")]
-pub use hnsw_rs::{HnswRs, HnswRsError, HnswRsOptions};
+pub(super) use kernel::is_unit;
 pub use kernel::{Kernels, quantize};

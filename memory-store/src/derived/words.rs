@@ -49,11 +49,11 @@ pub struct BlockFiles {
     dir: PathBuf,
     leaves: Leaves,
     writes: bool,
-    open: Mutex<HashMap<PathBuf, Open>>,
+    open: Mutex<HashMap<PathBuf, OpenedBlock>>,
 }
 
 /// An opened file; `None` if it is not a block of this store.
-type Open = Option<(StoredBlock, Arc<Block>)>;
+type OpenedBlock = Option<(StoredBlock, Arc<Block>)>;
 
 impl BlockFiles {
     /// The files next to the log of `store`. Writes nothing if `store` is read-only.
@@ -62,7 +62,7 @@ impl BlockFiles {
         Self { dir: store.cache_dir(), leaves: store.leaves(), writes: store.may_write(), open: Mutex::default() }
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<PathBuf, Open>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<PathBuf, OpenedBlock>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,13 +92,14 @@ impl BlockFiles {
                 let block = if is_current { block } else { self.block(&path, &stored) };
                 (stored, block)
             });
-            blocks.extend(opened.iter().filter(|(stored, _)| stored.is_of(key)).map(|(_, block)| Arc::clone(block)));
+            let is_asked = |stored: &StoredBlock| (stored.kind.as_str(), stored.version) == (key.kind, key.version);
+            blocks.extend(opened.iter().filter(|(stored, _)| is_asked(stored)).map(|(_, block)| Arc::clone(block)));
             open.insert(path, opened);
         }
         Ok(blocks)
     }
 
-    fn opened(&self, path: &Path) -> io::Result<Open> {
+    fn opened(&self, path: &Path) -> io::Result<OpenedBlock> {
         let stored = StoredBlock::open(&disk::open(path)?, self.leaves.store())?;
         Ok(stored.map(|stored| {
             let block = self.block(path, &stored);
@@ -154,12 +155,6 @@ fn paths(dir: &Path) -> io::Result<std::collections::HashSet<PathBuf>> {
     let has_extension = |name: &OsString| Path::new(name).extension().is_some_and(|extension| extension == EXTENSION);
     let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
     names.filter(|name| name.as_ref().map_or(true, has_extension)).map(|name| Ok(dir.join(name?))).collect()
-}
-
-impl StoredBlock {
-    fn is_of(&self, key: BlockKey) -> bool {
-        (self.kind.as_str(), self.version) == (key.kind, key.version)
-    }
 }
 
 impl BlockCache for BlockFiles {

@@ -130,7 +130,7 @@ static CLASSES: LazyLock<KeyMap<Class>> = LazyLock::new(|| {
     for (class, list) in WORDS {
         list.split_whitespace().for_each(|word| add(word, *class));
     }
-    NEGATIONS.iter().for_each(|word| add(word, Class::NEGATION));
+    NEGATIONS.split_whitespace().for_each(|word| add(word, Class::NEGATION));
     classes
 });
 

@@ -16,7 +16,7 @@ const NO_NAMES: [&str; 4] = ["topics", "decided", "open", "also"];
 
 /// The text of one speaker in a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part<'a> {
+pub(super) struct SpeakerPart<'a> {
     /// The speaker; empty if unknown.
     pub(super) name: String,
     /// Section, for a summary of an older strategy; otherwise [`Section::Body`].
@@ -25,8 +25,8 @@ pub(super) struct Part<'a> {
 }
 
 /// The parts of a source, in order.
-pub(super) fn parts(source: &SummarySource) -> Vec<Part<'_>> {
-    let told = |name, text| Part { name, section: Section::Body, text };
+pub(super) fn parts(source: &SummarySource) -> Vec<SpeakerPart<'_>> {
+    let told = |name, text| SpeakerPart { name, section: Section::Body, text };
     if source.role.is_some() {
         return vec![told(clean(&source.speaker), &source.text)];
     }
@@ -38,7 +38,7 @@ pub(super) fn parts(source: &SummarySource) -> Vec<Part<'_>> {
         return source.text.split(SEPARATOR).map(part).collect();
     }
     let name = clean(&source.speaker);
-    sections::of(source).map(|(section, text)| Part { name: name.clone(), section, text }).collect()
+    sections::of(source).map(|(section, text)| SpeakerPart { name: name.clone(), section, text }).collect()
 }
 
 /// A name without characters that a label cannot contain.

@@ -3,17 +3,11 @@
 //! A unit never separates a negation from its scope, a condition from its main clause, or, within a sentence, a clause
 //! from one whose first words take it back: "We looked at Redis, but decided against it".
 
-mod bonds;
-mod ends;
-mod weight;
+mod places;
 
 use std::ops::Range;
 
-use self::{
-    bonds::{bind_reversals, conditions},
-    ends::{End, cut_of, end_of},
-    weight::{FIGURE, GREETED, weight},
-};
+use self::places::{End, FIGURE, GREETED, bind_reversals, conditions, cut_of, end_of, weight};
 use super::lexis::{Class, class};
 use crate::{
     cues::{Cues, cues},
@@ -98,7 +92,7 @@ const LEAD: usize = 3;
 impl Units {
     pub(super) fn of(reading: &Reading<'_>) -> Self {
         let mut cutter = UnitCutter::default();
-        let starts: Vec<usize> = reading.parts().collect();
+        let starts = &reading.parts;
         for (part, &first) in starts.iter().enumerate() {
             let end = starts.get(part + 1).copied().unwrap_or(reading.segments.len());
             let segments = reading.segments.get(first..end).unwrap_or_default();
@@ -276,7 +270,7 @@ impl UnitCutter {
                     let end = word.at + word.text.len();
                     let gap = text.get(end..next.at).unwrap_or_default();
                     let next_class = class_of_next.unwrap_or_default();
-                    (end_of(gap, class, next_class, next, kind), end + cut_of(gap))
+                    (end_of(gap, class, next_class, kind), end + cut_of(gap))
                 }
             };
             figure_before = word.form == Form::Figure && word.text.len() <= 4;
@@ -374,6 +368,7 @@ impl UnitCutter {
     }
 }
 
+#[derive(Default)]
 struct Open {
     first: usize,
     from: usize,
@@ -398,18 +393,7 @@ impl Open {
         let second = places.get(first).is_some_and(|place| place.class.is(Class::FILLER))
             && places.get(first + 1).is_some_and(|place| place.class.is(Class::CONDITION));
         let condition = (opens || second).then_some(true);
-        Self {
-            first,
-            from,
-            head,
-            bound,
-            words: 0,
-            content: false,
-            attitude: false,
-            negated: None,
-            condition,
-            reversed: None,
-        }
+        Self { first, from, head, bound, condition, ..Self::default() }
     }
 
     fn add(&mut self, place: &WordPlace) {

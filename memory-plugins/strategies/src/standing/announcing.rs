@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::StandingKind;
 use crate::{
     cues::{has_negation, negated},
-    phrases::{Phrases, word_keys},
-    words::{KeySet, Word, key},
+    phrases::{Phrases, phrase_lists, word_lists},
+    words::{Word, key},
 };
 
 /// Phrases separated by `|`, matched word by word; case and the kind of apostrophe are ignored.
@@ -79,109 +79,69 @@ const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
     ),
 ];
 
-/// Words after "always" or "never" that make a sentence a remark: "Always here to help!", "Never been there."
-const REMARKS: &str = "here there been had have a an the in on at of to nice good great glad happy fun so thought knew seen \
-                     felt is was were are gonna wanted love loved mind more again before did does do i i'm i've you we \
-                     he she they it this that these those my your our his her their with for as by heard had \
-                     up down out off over about around ready open keen eager hungry late early busy saw got took went came \
-                     made told gave found kept left lost ate drank slept won ran wrote spoke thank thanks welcome sure too \
-                     quite really just enjoy worth same something anything everything ever wonder even once too";
+static ANYWHERE_PHRASES: LazyLock<Phrases<StandingKind>> = LazyLock::new(|| Phrases::listed(ANYWHERE));
+static BEGINNINGS: LazyLock<Phrases<StandingKind>> = LazyLock::new(|| Phrases::listed(AT_THE_BEGINNING));
 
-/// Phrases that limit a rule to a context.
-const CONDITIONS: &str = "when i ask | whenever i ask | if i ask | every time i ask | each time i ask | when i mention | \
-                          when i talk | when i say | when i request | when i want | when i need | whenever i mention | \
-                          whenever i want | if i mention | when asked | if asked | wenn ich nach | wenn ich frage";
-/// Phrases of orders, which may instead be remarks or apply only now.
-const ORDERS: &str = "don't | dont | do not | you must | we must | please don't | please do not | and never | and always | but never | \
-                      but always | then never";
-/// Phrases that may ask for a single thing.
-const REQUESTS: &str = "please use | please keep | please include | please write | please make sure | please call | \
-                        please answer | please reply | please respond | please remember";
-
-/// Words of announcing phrases that are part of the subject.
-const TOPICS: &str = "answer reply respond write call remember";
-
-/// Words after which a decision has no content: "We decided that already."
-const NAMES_NOTHING: &str = "that this it already so not against";
-
-/// Words after "don't", "you must" and the like that make a sentence a remark: "Don't worry", "You must be tired".
-const NO_RULES: &str = "worry forget know think mind get be hesitate panic laugh understand you have need see want care \
-                        believe bother tell feel like understand hear admit say i've go let give";
-/// Verbs that begin an order about style, and words that denote style: "Keep answers short", "Use tabs, not spaces".
-const STYLES: [&str; 2] = [
-    "use write keep answer reply respond format indent quote speak be make",
-    "everywhere short brief concise terse lowercase uppercase case formal informal polite plain metric tabs spaces \
-     emojis markdown words sentences lines paragraphs characters",
-];
-/// Words that limit a sentence to the present.
-const MOMENTS: &str = "now yet today tonight tomorrow";
-/// Words after "please write" and the like that ask for a single thing: "Please write me a poem".
-const ONE_THING: &str = "me a an the this that it us some my another down up out one two three his her their";
-
-/// Words with a negative meaning.
-const NEGATES: &str = "avoid stop";
-
-/// Phrases that revoke an earlier statement.
-const CHANGES: &str = "no longer | not any more | not anymore | instead | from now on | changed my mind | forget | stop | \
-                       actually | never mind | scrap | scratch | cancel | cancelled | canceled | rather than | switch to | \
-                       switched | switching | changed | change it | change that | change the | moved to | move it | move the | \
-                       moved | postponed | corrected | correction | replaced | replace it | replaces | drop it | dropped | \
-                       stay with | staying with | stick with | back to | take back | take that back | take it back | \
-                       make it | make that | on second thought | new plan | now prefer | after all | turns out | doch nicht | \
-                       nicht mehr | stattdessen | statt | doch lieber";
-
-/// Phrases that take back whatever was said shortly before.
-const TAKES_BACK: &str = "scratch that | scratch this | undo that | undo this | strike that | take that back | take it back | \
-                          new decision | after all | forget that | on second thought | never mind | changed my mind | \
-                          changed our minds | we took it back | doch nicht | doch lieber";
-
-/// Words that, in addition to [`CHANGES`], cast doubt on the subject of a sentence.
-const DOUBTS: &str = "vetoed veto withdrawn withdrew declined rejected refused mistake regret burnt burned gone dead broken \
-                      quit resigned left failed fails abandoned discarded moving off out rather false untrue mad obsolete \
-                      outdated retired sold closed weder abgelehnt zurückgezogen gestrichen remplacé abandonné annulé \
-                      place";
-
-struct StandingLexicon {
-    phrases: Phrases<StandingKind>,
-    beginnings: Phrases<StandingKind>,
-    remarks: KeySet,
-    names_nothing: KeySet,
-    no_rules: KeySet,
-    moments: KeySet,
-    one_thing: KeySet,
-    please: KeySet,
-    styles: [KeySet; 2],
-    no_refusals: KeySet,
-    conditions: Phrases<()>,
-    orders: Phrases<()>,
-    requests: Phrases<()>,
-    changes: Phrases<()>,
-    takes_back: Phrases<()>,
-    doubts: KeySet,
-    topics: KeySet,
-    negations: KeySet,
+word_lists! {
+    /// Words after "always" or "never" that make a sentence a remark: "Always here to help!", "Never been there."
+    REMARKS = "here there been had have a an the in on at of to nice good great glad happy fun so thought knew seen \
+        felt is was were are gonna wanted love loved mind more again before did does do i i'm i've you we he \
+        she they it this that these those my your our his her their with for as by heard had up down out off \
+        over about around ready open keen eager hungry late early busy saw got took went came made told gave \
+        found kept left lost ate drank slept won ran wrote spoke thank thanks welcome sure too quite really \
+        just enjoy worth same something anything everything ever wonder even once too";
+    /// Words of announcing phrases that are part of the subject.
+    TOPICS = "answer reply respond write call remember";
+    /// Words after which a decision has no content: "We decided that already."
+    NAMES_NOTHING = "that this it already so not against";
+    /// Words after "don't", "you must" and the like that make a sentence a remark: "Don't worry", "You must be tired".
+    NO_RULES = "worry forget know think mind get be hesitate panic laugh understand you have need see want care \
+        believe bother tell feel like understand hear admit say i've go let give";
+    /// Verbs that begin an order about style.
+    STYLE_VERBS = "use write keep answer reply respond format indent quote speak be make";
+    /// Words that denote style: "Keep answers short", "Use tabs, not spaces".
+    STYLES = "everywhere short brief concise terse lowercase uppercase case formal informal polite plain metric \
+        tabs spaces emojis markdown words sentences lines paragraphs characters";
+    /// Words that limit a sentence to the present.
+    MOMENTS = "now yet today tonight tomorrow";
+    /// Words after "please write" and the like that ask for a single thing: "Please write me a poem".
+    ONE_THING = "me a an the this that it us some my another down up out one two three his her their";
+    /// Words with a negative meaning.
+    NEGATES = "avoid stop";
+    /// Words that, in addition to [`CHANGES`], cast doubt on the subject of a sentence.
+    DOUBTS = "vetoed veto withdrawn withdrew declined rejected refused mistake regret burnt burned gone dead \
+        broken quit resigned left failed fails abandoned discarded moving off out rather false untrue mad \
+        obsolete outdated retired sold closed weder abgelehnt zurückgezogen gestrichen remplacé abandonné \
+        annulé place";
+    PLEASE = "please pls plz";
+    /// Words after "no" that refuse nothing: "No problem."
+    NO_REFUSALS = "problem worries thanks thank idea way rush hurry need doubt matter one please more";
 }
 
-static LEXICON: LazyLock<StandingLexicon> = LazyLock::new(|| StandingLexicon {
-    phrases: Phrases::listed(ANYWHERE),
-    beginnings: Phrases::listed(AT_THE_BEGINNING),
-    remarks: word_keys(REMARKS),
-    names_nothing: word_keys(NAMES_NOTHING),
-    no_rules: word_keys(NO_RULES),
-    moments: word_keys(MOMENTS),
-    one_thing: word_keys(ONE_THING),
-    please: word_keys("please pls plz"),
-    styles: STYLES.map(word_keys),
-    no_refusals: word_keys("problem worries thanks thank idea way rush hurry need doubt matter one please more"),
-    conditions: Phrases::listed(&[((), CONDITIONS)]),
-    orders: Phrases::listed(&[((), ORDERS)]),
-    requests: Phrases::listed(&[((), REQUESTS)]),
-    changes: Phrases::listed(&[((), CHANGES)]),
-    takes_back: Phrases::listed(&[((), TAKES_BACK)]),
-    doubts: word_keys(DOUBTS),
-    topics: word_keys(TOPICS),
-    negations: word_keys(NEGATES),
-});
+phrase_lists! {
+    /// Phrases that limit a rule to a context.
+    CONDITIONS = "when i ask | whenever i ask | if i ask | every time i ask | each time i ask | when i mention | \
+        when i talk | when i say | when i request | when i want | when i need | whenever i mention | \
+        whenever i want | if i mention | when asked | if asked | wenn ich nach | wenn ich frage";
+    /// Phrases of orders, which may instead be remarks or apply only now.
+    ORDERS = "don't | dont | do not | you must | we must | please don't | please do not | and never | and always | \
+        but never | but always | then never";
+    /// Phrases that may ask for a single thing.
+    REQUESTS = "please use | please keep | please include | please write | please make sure | please call | \
+        please answer | please reply | please respond | please remember";
+    /// Phrases that revoke an earlier statement.
+    CHANGES = "no longer | not any more | not anymore | instead | from now on | changed my mind | forget | stop | \
+        actually | never mind | scrap | scratch | cancel | cancelled | canceled | rather than | switch to | \
+        switched | switching | changed | change it | change that | change the | moved to | move it | move the | \
+        moved | postponed | corrected | correction | replaced | replace it | replaces | drop it | dropped | \
+        stay with | staying with | stick with | back to | take back | take that back | take it back | make it | \
+        make that | on second thought | new plan | now prefer | after all | turns out | doch nicht | nicht mehr | \
+        stattdessen | statt | doch lieber";
+    /// Phrases that take back whatever was said shortly before.
+    TAKES_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | \
+        take it back | new decision | after all | forget that | on second thought | never mind | changed my mind | \
+        changed our minds | we took it back | doch nicht | doch lieber";
+}
 
 /// An announcing phrase in a sentence.
 #[derive(Clone, Copy, Debug)]
@@ -195,19 +155,18 @@ pub(super) struct Announced {
 
 /// The announcing phrase of the highest-ranking kind in a sentence; the first of equals.
 pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
-    let lexicon = &*LEXICON;
     let mut best: Option<Announced> = None;
     for at in 0..keys.len() {
         let from = keys.get(at..).unwrap_or_default();
-        let begins = (at == 0).then(|| lexicon.beginnings.at(from));
-        for (length, kind) in begins.into_iter().flatten().chain(lexicon.phrases.at(from)) {
+        let begins = (at == 0).then(|| BEGINNINGS.at(from));
+        for (length, kind) in begins.into_iter().flatten().chain(ANYWHERE_PHRASES.at(from)) {
             let next = words.get(at + length);
             let is_word = at == 0 && length == 1 && *kind != StandingKind::Revocation;
             let is_remark = is_word && next.is_none_or(is_remark);
             let is_no_rule = *kind == StandingKind::Instruction && is_no_rule(keys, at, length, next);
             // "We decided that already" has no content; "not that we agreed" is a denial.
             let is_none = *kind == StandingKind::Decision
-                && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key)) || negated(keys, at));
+                && (next.is_none_or(|next| NAMES_NOTHING.contains(&next.key)) || negated(keys, at));
             // "No action items" leaves nothing open; `no "todo" without a name` is about the word.
             let is_denied = *kind == StandingKind::Open
                 && at.checked_sub(1).is_some_and(|before| has_negation(keys.get(before..at).unwrap_or_default()));
@@ -230,11 +189,10 @@ const SHORT: usize = 8;
 
 /// True for a wish to omit something: "No emojis please", "Please no tables".
 fn refuses(keys: &[u64]) -> bool {
-    let lexicon = &*LEXICON;
-    let is_please = |key: Option<&u64>| key.is_some_and(|key| lexicon.please.contains(key));
+    let is_please = |key: Option<&u64>| key.is_some_and(|key| PLEASE.contains(key));
     let no = key("no");
     let (first, second) = (keys.first(), keys.get(1));
-    let is_word = second.is_none_or(|key| lexicon.no_refusals.contains(key));
+    let is_word = second.is_none_or(|key| NO_REFUSALS.contains(key));
     let refuses = first == Some(&no) && !is_word && is_please(keys.last()) || is_please(first) && second == Some(&no);
     refuses && (3..=SHORT).contains(&keys.len())
 }
@@ -255,26 +213,24 @@ fn ends_in_rule(sentence: &str, words: &[Word<'_>]) -> bool {
 
 /// True for an order about style: "Write SQL in lower case".
 fn sets_style(keys: &[u64]) -> bool {
-    let lexicon = &*LEXICON;
-    let [verbs, styles] = &lexicon.styles;
-    let asks_once = keys.get(1).is_none_or(|key| lexicon.one_thing.contains(key));
+    let asks_once = keys.get(1).is_none_or(|key| ONE_THING.contains(key));
     // "Keep the answers under 100 words."
     let of_answers = keys.get(2).is_some_and(|word| [key("answers"), key("replies")].contains(word));
     let asks_once = asks_once && !of_answers;
-    keys.first().is_some_and(|key| verbs.contains(key)) && !asks_once && keys.iter().any(|key| styles.contains(key))
+    keys.first().is_some_and(|key| STYLE_VERBS.contains(key))
+        && !asks_once
+        && keys.iter().any(|key| STYLES.contains(key))
 }
 
 /// True if the words after an announcing phrase make it a remark, a request for a single thing, or limit it to the
 /// present.
 fn is_no_rule(keys: &[u64], at: usize, length: usize, next: Option<&Word<'_>>) -> bool {
-    let lexicon = &*LEXICON;
     let Some(next) = next else { return false };
     let phrase = keys.get(at..at + length).unwrap_or_default();
-    let orders = lexicon.orders.at(phrase).any(|(words, _)| words == length);
-    let asks_once = lexicon.requests.at(phrase).any(|(words, _)| words == length);
-    let is_of_moment = keys.iter().any(|key| lexicon.moments.contains(key));
-    orders && (lexicon.no_rules.contains(&next.key) || is_of_moment)
-        || asks_once && lexicon.one_thing.contains(&next.key)
+    let orders = ORDERS.at(phrase).any(|(words, _)| words == length);
+    let asks_once = REQUESTS.at(phrase).any(|(words, _)| words == length);
+    let is_of_moment = keys.iter().any(|key| MOMENTS.contains(key));
+    orders && (NO_RULES.contains(&next.key) || is_of_moment) || asks_once && ONE_THING.contains(&next.key)
 }
 
 /// True if a word begins a quotation.
@@ -285,29 +241,27 @@ fn is_quoted(sentence: &str, word: &Word<'_>) -> bool {
 /// True if "always" or "never" before this word makes a mere remark.
 fn is_remark(next: &Word<'_>) -> bool {
     let text = next.text;
-    LEXICON.remarks.contains(&next.key)
-        || text.ends_with("ing")
-        || (text.ends_with("ed") && text != "embed" && text != "feed")
+    REMARKS.contains(&next.key) || text.ends_with("ing") || (text.ends_with("ed") && text != "embed" && text != "feed")
 }
 
 /// True if a word of an announcing phrase is part of the instruction's subject.
 pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
-    LEXICON.topics.contains(&word.key)
+    TOPICS.contains(&word.key)
 }
 
 /// True if words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
-    LEXICON.changes.are_in(keys)
+    CHANGES.are_in(keys)
 }
 
 /// True if words with these keys take back whatever was said shortly before.
 pub(super) fn takes_back(keys: &[u64]) -> bool {
-    LEXICON.takes_back.are_in(keys)
+    TAKES_BACK.are_in(keys)
 }
 
 /// True if words with these keys may invalidate their subject: "Postgres is out.", "We are not hiring Tom."
 pub(super) fn doubts(keys: &[u64]) -> bool {
-    has_negation(keys) || keys.iter().any(|key| LEXICON.doubts.contains(key))
+    has_negation(keys) || keys.iter().any(|key| DOUBTS.contains(key))
 }
 
 /// True if a sentence corrects an earlier statement: "no longer", "Dental ones are 45, not 30.", "Moved: …".
@@ -326,9 +280,9 @@ pub(super) fn corrects(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> bool
 
 /// True if a rule with these words is limited to a context.
 pub(super) fn is_conditional(keys: &[u64]) -> bool {
-    LEXICON.conditions.are_in(keys)
+    CONDITIONS.are_in(keys)
 }
 
 pub(super) fn negates(keys: &[u64]) -> bool {
-    has_negation(keys) || keys.iter().any(|key| LEXICON.negations.contains(key))
+    has_negation(keys) || keys.iter().any(|key| NEGATES.contains(key))
 }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::{Speaker, StandingKind, announcing};
 use crate::{
     cues::has_negation,
-    phrases::{Phrases, word_keys},
-    words::{Form, KeySet, Word, words},
+    phrases::{Phrases, word_lists},
+    words::{Form, Word, words},
 };
 
 /// Maximum words of a label before a statement.
@@ -25,23 +25,15 @@ const NAMES: &[(StandingKind, &str)] = &[
     (StandingKind::Open, "open question | open point | open issue | action item | todo | offen | offene frage"),
 ];
 
-/// Words that may follow a name in a label: "Preferences of mine:", "Decision on the queue:".
-const ABOUT: &str = "for of on about from in so to today this we i";
-/// Words of a label that settles nothing: "Decision proposed:", "Your preferences:".
-const UNSETTLED: &str = "proposed proposal possible pending suggested suggestion draft option alternative your example \
-                         sample if explain what which how why would should could";
-
-struct LabelLexicon {
-    names: Phrases<StandingKind>,
-    about: KeySet,
-    unsettled: KeySet,
+word_lists! {
+    /// Words that may follow a name in a label: "Preferences of mine:", "Decision on the queue:".
+    ABOUT = "for of on about from in so to today this we i";
+    /// Words of a label that settles nothing: "Decision proposed:", "Your preferences:".
+    UNSETTLED = "proposed proposal possible pending suggested suggestion draft option alternative your example sample \
+        if explain what which how why would should could";
 }
 
-static LEXICON: LazyLock<LabelLexicon> = LazyLock::new(|| LabelLexicon {
-    names: Phrases::listed(NAMES),
-    about: word_keys(ABOUT),
-    unsettled: word_keys(UNSETTLED),
-});
+static NAME_PHRASES: LazyLock<Phrases<StandingKind>> = LazyLock::new(|| Phrases::listed(NAMES));
 
 /// A label at the beginning of a sentence.
 #[derive(Clone, Copy, Debug)]
@@ -82,15 +74,14 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
     if all.is_empty() || all.len() > most || !is_of_list && head.contains([',', ';', '(']) {
         return None;
     }
-    let lexicon = &*LEXICON;
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    if keys.iter().any(|key| lexicon.unsettled.contains(key)) || !is_of_list && has_negation(&keys) {
+    if keys.iter().any(|key| UNSETTLED.contains(key)) || !is_of_list && has_negation(&keys) {
         return None;
     }
     let named = (0..keys.len()).find_map(|at| {
-        let (length, kind) = lexicon.names.at(keys.get(at..)?).max_by_key(|(length, _)| *length)?;
+        let (length, kind) = NAME_PHRASES.at(keys.get(at..)?).max_by_key(|(length, _)| *length)?;
         let rest = all.get(at + length..)?;
-        let goes_on = |next: &Word<'_>| next.form == Form::Figure || lexicon.about.contains(&next.key);
+        let goes_on = |next: &Word<'_>| next.form == Form::Figure || ABOUT.contains(&next.key);
         let is_name = rest.first().is_none_or(goes_on);
         let is_bare = at == 0 && rest.iter().all(|word| word.form == Form::Figure);
         is_name.then_some((*kind, is_bare))

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use memory_core::NodeId;
 
-use super::{Said, Standing, StandingKind};
+use super::{Standing, StandingKind};
 use crate::words::{Form, key, words};
 
 /// Maximum earlier lines that a new one is compared with.
@@ -55,11 +55,12 @@ pub struct StandingLines {
 }
 
 impl StandingLines {
-    /// Adds the statements of a message, possibly none; messages may come in any order.
-    pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
-        let speaker = key(said.name);
+    /// Adds the statements of a message, possibly none; messages may come in any order. Wishes and promises of different
+    /// speakers do not contradict each other.
+    pub fn add(&mut self, node: NodeId, speaker: &str, found: Vec<Standing>) {
+        let speaker = key(speaker);
         for standing in found {
-            let mut line = StandingLine::new(said.node, standing, speaker);
+            let mut line = StandingLine::new(node, standing, speaker);
             let place = self.lines.partition_point(|other| other.node <= line.node);
             self.lines.iter_mut().take(place).rev().take(COMPARED).for_each(|older| line.replaces(older));
             self.lines.iter_mut().skip(place).for_each(|newer| newer.replaces(&mut line));

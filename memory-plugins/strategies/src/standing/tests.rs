@@ -1,5 +1,7 @@
 //! Tests of the detection of standing statements, their extent, and contradictions.
 
+use memory_core::NodeId;
+
 use super::*;
 
 fn parts(text: &str) -> Vec<(StandingKind, &str)> {
@@ -184,7 +186,7 @@ fn a_part_is_bounded_and_a_message_gives_few() {
 fn lines(said: &[&str]) -> StandingLines {
     let mut lines = StandingLines::default();
     for (index, text) in said.iter().enumerate() {
-        lines.add(&Said { node: NodeId::from_index(index), name: "user" }, standing(text, Speaker::User));
+        lines.add(NodeId::from_index(index), "user", standing(text, Speaker::User));
     }
     lines
 }
@@ -245,7 +247,7 @@ fn one_speaker_does_not_contradict_another() {
     let mut lines = StandingLines::default();
     for (index, name) in ["Maya", "Ben"].into_iter().enumerate() {
         let text = if index == 0 { "Please answer in English." } else { "Please answer in German." };
-        lines.add(&Said { node: NodeId::from_index(index), name }, standing(text, Speaker::User));
+        lines.add(NodeId::from_index(index), name, standing(text, Speaker::User));
     }
     assert_eq!(holding(&lines), [1, 2]);
 }
@@ -336,15 +338,15 @@ fn a_decision_is_over_as_soon_as_anything_later_changes_its_subject() {
 #[test]
 fn an_instruction_stands_also_where_the_model_has_a_name() {
     let mut lines = lines(&["From now on answer in German.", "We decided to rent the hall in Ghent."]);
-    lines.add(&Said { node: NodeId::from_index(2), name: "supervisor" }, Vec::new());
+    lines.add(NodeId::from_index(2), "supervisor", Vec::new());
     assert_eq!(bearing(&lines, "When is the train?"), [1]);
 }
 
 #[test]
 fn what_a_model_decided_bears_on_its_subject_alone() {
     let mut lines = lines(&["Never use tabs in my files."]);
-    let said = Said { node: NodeId::from_index(1), name: "assistant" };
-    lines.add(&said, standing("Decision: the hall in Ghent is rented.", Speaker::Model));
+    let (node, name) = (NodeId::from_index(1), "assistant");
+    lines.add(node, name, standing("Decision: the hall in Ghent is rented.", Speaker::Model));
     assert_eq!(holding(&lines), [1, 2]);
     assert_eq!(bearing(&lines, "And now?"), [1]);
     assert_eq!(bearing(&lines, "Where is the hall?"), [1, 2]);
@@ -354,7 +356,7 @@ fn what_a_model_decided_bears_on_its_subject_alone() {
 fn an_older_message_that_comes_later_contradicts_no_newer_one() {
     let mut lines = StandingLines::default();
     for (index, text) in [(1, "Please answer in German."), (0, "Please answer in English.")] {
-        lines.add(&Said { node: NodeId::from_index(index), name: "user" }, standing(text, Speaker::User));
+        lines.add(NodeId::from_index(index), "user", standing(text, Speaker::User));
     }
     assert_eq!(holding(&lines), [2]);
 }
@@ -389,8 +391,8 @@ fn a_decision_that_anything_later_puts_in_doubt_is_not_shown() {
     ] {
         let mut lines = StandingLines::default();
         for (node, text) in [(1, decided), (2, later), (3, "The weather is nice.")] {
-            let said = Said { node: NodeId::new(node).unwrap(), name: "user" };
-            lines.add(&said, standing(text, Speaker::User));
+            let (node, name) = (NodeId::new(node).unwrap(), "user");
+            lines.add(node, name, standing(text, Speaker::User));
         }
         let shown = lines.by_worth("");
         let first = shown.iter().find(|line| line.node.get() == 1);
@@ -405,7 +407,7 @@ fn what_is_taken_back_within_a_message_ends_nothing_before_it() {
         (1, "We decided to use Postgres for the data."),
         (2, "Let's go with GraphQL for a day. Hmm, I take that back, we stay with REST."),
     ] {
-        lines.add(&Said { node: NodeId::new(node).unwrap(), name: "user" }, standing(text, Speaker::User));
+        lines.add(NodeId::new(node).unwrap(), "user", standing(text, Speaker::User));
     }
     let shown: Vec<_> = lines.by_worth("").iter().map(|line| (line.node.get(), line.standing.at)).collect();
     assert!(shown.contains(&(1, 0)) && !shown.contains(&(2, 0)), "{shown:?}");

@@ -161,3 +161,17 @@ fn the_words_that_a_question_asks_for_are_found_as_they_are_written() {
     check("what is it", "it is here", &["it", "is"]);
     check("", "nothing", &[]);
 }
+
+#[test]
+fn spellings_of_one_text_become_one() {
+    let check = |text: &str, expected: &str| assert_eq!(fold(text), expected, "{text}");
+    check("plain", "plain");
+    check("Café", "Cafe");
+    check("Cafe\u{301}", "Cafe");
+    check("it\u{2019}s", "it's");
+    check("ＱＸ－4471", "QX-4471");
+    check("co\u{AD}operate", "cooperate");
+    check("か\u{3099}くせい", "がくせい");
+    check("ｶﾞ", "ガ");
+    check("한국", "한국");
+}

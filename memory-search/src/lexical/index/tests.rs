@@ -67,3 +67,29 @@ fn a_store_that_gives_less_than_it_promised_ends_the_catching_up() {
     let store = store(1, 5);
     assert_eq!(catch_up(&WordIndex::new(usize::MAX), &store, 0, 9).1, 5);
 }
+
+fn nodes_at(positions: &[u64]) -> Vec<Node> {
+    let node = |&position: &u64| {
+        let id = NodeId::new(position).unwrap();
+        Node::new(id, Message::user("x"), Timestamp::default()).tokens(u32::try_from(position).unwrap())
+    };
+    positions.iter().map(node).collect()
+}
+
+#[test]
+fn outlines_grow_without_a_gap() {
+    let outlines = Outlines::default();
+    let tokens = || outlines.known().iter().map(|outline| outline.tokens).collect::<Vec<_>>();
+    outlines.add(&nodes_at(&[2]));
+    assert!(tokens().is_empty(), "node 1 is missing");
+    outlines.add(&nodes_at(&[1, 2, 4]));
+    outlines.add(&nodes_at(&[1, 2]));
+    outlines.add(&nodes_at(&[4, 5]));
+    assert_eq!(tokens(), [1, 2], "node 3 is missing");
+    let all: Vec<_> = nodes_at(&[1, 2, 3, 4]).iter().map(NodeOutline::of).collect();
+    outlines.set(&Arc::new(all));
+    outlines.add(&nodes_at(&[4, 5]));
+    assert_eq!(tokens(), [1, 2, 3, 4, 5]);
+    outlines.set(&Arc::default());
+    assert_eq!(outlines.bytes(), 5 * size_of::<NodeOutline>());
+}

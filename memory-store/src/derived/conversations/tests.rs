@@ -1,6 +1,6 @@
 //! Values held for conversations, which count how often they were loaded and saved.
 
-use std::cell::Cell;
+use std::{cell::Cell, thread};
 
 use super::*;
 

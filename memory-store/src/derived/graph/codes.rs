@@ -8,10 +8,7 @@ use crate::derived::vectors::Kernels;
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
     dimensions: usize,
-    /// The first rows, and all others.
-    blocks: [&'a [i8]; 2],
-    /// Number of rows in the first block.
-    split: usize,
+    codes: &'a [i8],
     scales: &'a [f32],
     kernels: Kernels,
 }
@@ -20,21 +17,10 @@ impl<'a> Codes<'a> {
     /// Rows of `dimensions` codes each, and the scale of each row. Surplus codes or scales are ignored.
     #[must_use]
     pub fn new(dimensions: usize, codes: &'a [i8], scales: &'a [f32]) -> Self {
-        Self::in_blocks(dimensions, [codes, &[]], scales)
-    }
-
-    /// Rows in two blocks, such as those of a file and newer ones.
-    #[must_use]
-    pub fn in_blocks(dimensions: usize, [first, others]: [&'a [i8]; 2], scales: &'a [f32]) -> Self {
-        let rows = |codes: &[i8]| codes.len().checked_div(dimensions).unwrap_or(0);
-        let split = rows(first).min(scales.len());
-        let rows = (split + rows(others)).min(scales.len());
-        let blocks = [
-            first.get(..split * dimensions).unwrap_or_default(),
-            others.get(..(rows - split) * dimensions).unwrap_or_default(),
-        ];
-        let scales = scales.get(..rows).unwrap_or_default();
-        Self { dimensions, blocks, split, scales, kernels: Kernels::detected() }
+        let rows = codes.len().checked_div(dimensions).unwrap_or(0).min(scales.len());
+        let (codes, scales) = (codes.get(..rows * dimensions), scales.get(..rows));
+        let kernels = Kernels::detected();
+        Self { dimensions, codes: codes.unwrap_or_default(), scales: scales.unwrap_or_default(), kernels }
     }
 
     /// Codes per row.
@@ -61,13 +47,8 @@ impl<'a> Codes<'a> {
 
     /// Codes of a row; empty for a missing row.
     pub(super) fn row(&self, row: u32) -> &'a [i8] {
-        let [first, others] = self.blocks;
-        let (block, row) = match (row as usize).checked_sub(self.split) {
-            None => (first, row as usize),
-            Some(row) => (others, row),
-        };
-        let start = row.saturating_mul(self.dimensions);
-        block.get(start..start.saturating_add(self.dimensions)).unwrap_or_default()
+        let start = (row as usize).saturating_mul(self.dimensions);
+        self.codes.get(start..start.saturating_add(self.dimensions)).unwrap_or_default()
     }
 
     pub(super) fn scale(&self, row: u32) -> f32 {
@@ -88,13 +69,7 @@ impl<'a> Codes<'a> {
     pub(super) fn likenesses(&self, query: &[i8], rows: &[u32], products: &mut Vec<i32>) -> impl Iterator<Item = f32> {
         products.clear();
         products.resize(rows.len(), 0);
-        let [first, others] = self.blocks;
-        self.kernels.dots_i8_of(query, first, rows, products);
-        if !others.is_empty() {
-            for (product, row) in products.iter_mut().zip(rows).filter(|(_, row)| **row as usize >= self.split) {
-                *product = self.kernels.dot_i8(query, self.row(*row));
-            }
-        }
+        self.kernels.dots_i8_of(query, self.codes, rows, products);
         products.iter().zip(rows).map(|(product, row)| as_f32(*product) * self.scale(*row))
     }
 }
@@ -110,27 +85,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_the_same_in_one_block_and_in_two() {
-        const DIMENSIONS: usize = 3;
+    fn each_row_has_its_codes_and_its_scale() {
         let codes: Vec<i8> = (0..60).collect();
         let scales: Vec<f32> = (0u8..20).map(f32::from).collect();
-        let one = Codes::new(DIMENSIONS, &codes, &scales);
+        let all = Codes::new(3, &codes, &scales);
         let rows: Vec<u32> = (0..20).rev().collect();
-        let expected: Vec<f32> = one.likenesses(&[1, -2, 3], &rows, &mut Vec::new()).collect();
-        for split in 0..=20 {
-            let (first, others) = codes.split_at(split * DIMENSIONS);
-            let two = Codes::in_blocks(DIMENSIONS, [first, others], &scales);
-            assert!(rows.iter().all(|row| two.row(*row) == one.row(*row) && two.has(*row)));
-            assert_eq!(two.likenesses(&[1, -2, 3], &rows, &mut Vec::new()).collect::<Vec<_>>(), expected);
-            assert!(!two.has(20) && two.row(20).is_empty());
-        }
+        assert!(rows.iter().all(|row| all.row(*row) == &codes[*row as usize * 3..][..3] && all.has(*row)));
+        let expected = rows.iter().map(|row| all.row(*row)).zip(scales.iter().rev());
+        let expected = expected
+            .map(|(row, scale)| f32::from(i16::from(row[0]) - 2 * i16::from(row[1]) + 3 * i16::from(row[2])) * scale);
+        assert!(all.likenesses(&[1, -2, 3], &rows, &mut Vec::new()).eq(expected));
+        assert!(!all.has(20) && all.row(20).is_empty());
     }
 
     #[test]
     fn what_has_no_counterpart_does_not_count() {
         assert_eq!(Codes::new(2, &[1; 7], &[1.0; 9]).len(), 3);
-        assert_eq!(Codes::in_blocks(2, [&[1; 4], &[1; 8]], &[1.0; 5]).len(), 5);
-        assert_eq!(Codes::in_blocks(2, [&[1; 8], &[1; 8]], &[1.0; 3]).len(), 3);
+        assert_eq!(Codes::new(2, &[1; 12], &[1.0; 5]).len(), 5);
         assert!(Codes::new(0, &[1; 7], &[1.0; 9]).is_empty());
     }
 }

@@ -15,9 +15,8 @@ use super::{
     Graph, GraphOptions,
     links::{NONE, Rows, Section},
     pool::MAX_NODES,
-    tombstones::Tombstones,
 };
-use crate::checksum;
+use crate::{checksum, wire::In};
 
 /// Seed, degree, candidates, nodes, lists above the lowest layer, entry node, hash of the rows.
 const FIXED: usize = 8 + 4 + 4 + 8 + 8 + 4 + 32;
@@ -96,27 +95,17 @@ struct Sizes {
     entry: u32,
 }
 
-/// Byte ranges of the arrays.
-struct Arrays {
-    lower: Range<usize>,
-    upper: Range<usize>,
-    tombstones: Range<usize>,
+/// Bytes of the unused bits at the end of a file, one for each node: zeros, because the index hides removed rows.
+const fn unused_bytes(nodes: usize) -> usize {
+    nodes.div_ceil(64) * size_of::<u64>()
 }
 
-impl Arrays {
-    /// `None` if the file would be too long.
-    fn of(mut at: usize, options: &GraphOptions, sizes: Sizes) -> Option<Self> {
-        let mut section = |bytes: Option<usize>| {
-            let start = at;
-            at = at.checked_add(bytes?)?;
-            Some(start..at)
-        };
-        Some(Self {
-            lower: section(sizes.nodes.checked_mul(Rows::row_bytes(options.capacity(0))))?,
-            upper: section(sizes.upper_rows.checked_mul(Rows::row_bytes(options.capacity(1))))?,
-            tombstones: section(Some(Tombstones::bytes_of(sizes.nodes)))?,
-        })
-    }
+/// Byte ranges of the lower and upper lists in a file of `length` bytes whose lists begin at `at`; `None` if the sizes
+/// require another length.
+fn lists(at: usize, length: usize, options: &GraphOptions, sizes: Sizes) -> Option<[Range<usize>; 2]> {
+    let upper = at.checked_add(sizes.nodes.checked_mul(Rows::row_bytes(options.capacity(0)))?)?;
+    let end = upper.checked_add(sizes.upper_rows.checked_mul(Rows::row_bytes(options.capacity(1)))?)?;
+    (end.checked_add(unused_bytes(sizes.nodes))? == length).then_some([at..upper, upper..end])
 }
 
 impl Graph {
@@ -137,19 +126,11 @@ impl Graph {
         let rows = out.len();
         self.lower.encode(nodes, &mut out);
         self.upper.encode(upper_rows, &mut out);
-        self.tombstones.encode(nodes, &mut out);
+        out.resize(out.len() + unused_bytes(nodes), 0);
         let part = |range: Range<usize>| out.get(range).unwrap_or_default();
         let (body, rows) = (part(block + HEADER..rows), part(rows..out.len()));
-        let header = BlockHeader {
-            first: 1,
-            last: binding.through,
-            leaf: Hash::from_bytes(binding.leaf),
-            body_bytes: body.len() as u64,
-            body_sum: checksum::crc32c(body),
-            row_bytes: rows.len() as u64,
-            rows_sum: checksum::crc32c(rows),
-        };
-        let header = header.bytes();
+        let leaf = Hash::from_bytes(binding.leaf);
+        let header = BlockHeader::of((1, binding.through), leaf, body, rows, checksum::crc32c(rows)).bytes();
         out.iter_mut().skip(block).zip(header).for_each(|(out, byte)| *out = byte);
         out
     }
@@ -169,16 +150,14 @@ impl Graph {
         let found = read(bytes)?;
         found.check(binding, &options)?;
         let (sizes, rows) = (found.sizes, bytes.get(found.rows_at..).unwrap_or_default());
-        let arrays = Arrays::of(found.rows_at, &options, sizes).filter(|arrays| arrays.tombstones.end == bytes.len());
-        let arrays = arrays.ok_or(SetAside::Damaged { what: "its sizes" })?;
+        let lists = lists(found.rows_at, bytes.len(), &options, sizes);
+        let [lower, upper] = lists.ok_or(SetAside::Damaged { what: "its sizes" })?;
         if checksum::crc32c(rows) != found.rows_sum {
             return Err(SetAside::Damaged { what: "its lists" });
         }
-        let tombstones = Tombstones::decode(bytes.get(arrays.tombstones).unwrap_or_default());
-        let section = |range| Section::new(Arc::clone(&image), range);
-        let lower = Rows::mapped(options.capacity(0), section(arrays.lower));
-        let upper = Rows::mapped(options.capacity(1), section(arrays.upper));
-        let mut graph = Self { tombstones, ..Self::of(options, lower, upper) };
+        let lower = Rows::mapped(options.capacity(0), Section::new(Arc::clone(&image), lower));
+        let upper = Rows::mapped(options.capacity(1), Section::new(Arc::clone(&image), upper));
+        let mut graph = Self::of(options, lower, upper);
         graph.number_upper_rows(sizes.nodes);
         let has_entry = (sizes.entry as usize) < sizes.nodes;
         if graph.upper_rows_in_use() != sizes.upper_rows || has_entry == (sizes.nodes == 0) {
@@ -244,27 +223,23 @@ fn write_body(out: &mut Vec<u8>, binding: &GraphBinding, options: &GraphOptions,
 
 /// Parses a body: options, sizes, and the hash of the rows.
 fn read_body(body: &[u8; FIXED]) -> Option<(GraphOptions, Sizes, [u8; 32])> {
-    let (seed, rest) = body.split_first_chunk()?;
-    let (degree, rest) = rest.split_first_chunk()?;
-    let (ef_construction, rest) = rest.split_first_chunk()?;
-    let (nodes, rest) = rest.split_first_chunk()?;
-    let (upper_rows, rest) = rest.split_first_chunk()?;
-    let (entry, rows) = rest.split_first_chunk()?;
-    let nodes = usize::try_from(u64::from_le_bytes(*nodes)).ok().filter(|nodes| *nodes <= MAX_NODES)?;
+    let mut fields = In(body);
     let options = GraphOptions {
-        seed: u64::from_le_bytes(*seed),
-        degree: u32::from_le_bytes(*degree) as usize,
-        ef_construction: u32::from_le_bytes(*ef_construction) as usize,
+        seed: u64::from_le_bytes(fields.array()?),
+        degree: u32::from_le_bytes(fields.array()?) as usize,
+        ef_construction: u32::from_le_bytes(fields.array()?) as usize,
     };
-    let upper_rows = usize::try_from(u64::from_le_bytes(*upper_rows)).ok()?;
-    Some((options, Sizes { nodes, upper_rows, entry: u32::from_le_bytes(*entry) }, *rows.first_chunk()?))
+    let nodes = usize::try_from(u64::from_le_bytes(fields.array()?)).ok().filter(|nodes| *nodes <= MAX_NODES)?;
+    let upper_rows = usize::try_from(u64::from_le_bytes(fields.array()?)).ok()?;
+    let entry = u32::from_le_bytes(fields.array()?);
+    Some((options, Sizes { nodes, upper_rows, entry }, fields.array()?))
 }
 
 /// Parses everything but the lists.
 fn read(bytes: &[u8]) -> Result<Found, SetAside> {
     let (damaged, found) = (SetAside::Damaged { what: "its header" }, bytes.len() as u64);
     let size = |expected: u64| SetAside::Size { expected, found };
-    let named = GRAPH.read(bytes).map_err(|why| match why {
+    let named = GRAPH.read(bytes, 8).map_err(|why| match why {
         BadHeader::Short => size((bytes.len() + HEADER + FIXED) as u64),
         BadHeader::Format => SetAside::Format,
         BadHeader::Damaged => damaged,
@@ -285,7 +260,9 @@ fn read(bytes: &[u8]) -> Result<Found, SetAside> {
         store: named.store,
         conversation: named.names[1].to_owned(),
         model: named.names[0].to_owned(),
-        dimensions: u32::try_from(u64::from_le_bytes(named.fields)).map_err(|_| damaged)?,
+        dimensions: u64::from_le_bytes(named.fields.try_into().map_err(|_| damaged)?)
+            .try_into()
+            .map_err(|_| damaged)?,
         through: header.last,
         leaf: *header.leaf.as_bytes(),
         rows,

@@ -15,10 +15,13 @@ pub(super) fn level(seed: u64, node: u32, degree: usize) -> usize {
     level
 }
 
+/// Difference between two states of SplitMix64.
+pub(in crate::derived) const MIX_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014) after its increment: every output bit depends on every
 /// input bit.
-pub(super) const fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+pub(in crate::derived) const fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(MIX_STEP);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)

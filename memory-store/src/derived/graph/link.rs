@@ -8,8 +8,8 @@ use std::{
 };
 
 use super::{
+    super::parallel::parallel,
     Codes, Graph,
-    parallel::parallel,
     pool::Pool,
     select::{Candidate, Selection},
     walk::{Layer, Walk},

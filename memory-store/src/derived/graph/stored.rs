@@ -8,8 +8,8 @@ use super::{
     super::{
         anchor::Anchor,
         disk,
-        header::{GRAPH, file_name},
-        kind::{Contents, Depth, Kind, Listed, named},
+        header::GRAPH,
+        kind::{Contents, Depth, Kind, Listed},
         map::FileMap,
         turn::Turn,
     },
@@ -21,8 +21,7 @@ pub(in crate::derived) static KIND: Kind = Kind {
     directory: "vectors/graphs",
     extensions: &["hnsw"],
     formats: &[GRAPH],
-    header: named::<8>,
-    stem: |[model, conversation]| file_name(conversation, model),
+    fields: 8,
     read,
     forget,
 };

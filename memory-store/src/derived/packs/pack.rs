@@ -11,7 +11,7 @@ use std::{
 use memory_core::Hash;
 
 use super::super::{disk, header::PACKS, map::FileMap};
-use crate::checksum;
+use crate::{checksum, wire::In};
 
 /// Magic, version, store, number of files, checksum of the directory, zeros, checksum over all of this.
 const HEADER: usize = 64;
@@ -173,13 +173,12 @@ impl Pack {
 
 impl<'a> Entry<'a> {
     fn read(bytes: &'a [u8; ENTRY]) -> Option<Self> {
-        let (name, rest) = bytes.split_at_checked(NAME)?;
-        let name = name.split(|byte| *byte == 0).next()?;
-        let (begin, rest) = rest.split_first_chunk::<8>()?;
-        let (length, rest) = rest.split_first_chunk::<8>()?;
-        let [begin, length] = [begin, length].map(|number| usize::try_from(u64::from_le_bytes(*number)).ok());
-        let place = begin?..begin?.checked_add(length?)?;
-        Some(Self { name: str::from_utf8(name).ok()?, place, sum: u32::from_le_bytes(*rest.first_chunk()?) })
+        let mut fields = In(bytes);
+        let name = str::from_utf8(fields.take(NAME)?.split(|byte| *byte == 0).next()?).ok()?;
+        let mut number = || usize::try_from(u64::from_le_bytes(fields.array()?)).ok();
+        let (begin, length) = (number()?, number()?);
+        let place = begin..begin.checked_add(length)?;
+        Some(Self { name, place, sum: u32::from_le_bytes(fields.array()?) })
     }
 
     fn write(out: &mut [u8; ENTRY], name: &str, at: u64, length: u64, sum: u32) {

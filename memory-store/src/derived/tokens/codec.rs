@@ -115,6 +115,10 @@ impl Codec {
         Self { bits, dimensions, rotation: Rotation::new(dimensions), unit, borders }
     }
 
+    pub(super) fn bits(&self) -> TokenBits {
+        self.bits
+    }
+
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions
     }

@@ -3,34 +3,29 @@
 use std::{
     io,
     ops::Range,
-    path::Path,
     sync::{Arc, atomic::AtomicBool},
 };
 
-use memory_core::ModelId;
+use memory_core::{ModelId, port::DerivedKind};
 
 use super::{
     super::{
         anchor::Anchor,
         block::BlockHeader,
+        cached::{CacheFile, Data},
         disk::is_damage,
         file::{BlockFile, NewBlock},
-        header::{TOKENS, file_name},
+        header::TOKENS,
         map::{ROWS_AT, RowMap},
-        packs::{Packs, Source},
+        packs::{FileSource, Packs},
     },
-    TokenBits,
     codec::Codec,
-    entries::read_entry,
-    kept::{Kept, MappedRows, OnDisk},
+    kept::{Kept, MappedRows, OnDisk, read_entry},
 };
 use crate::checksum;
 
 /// Maximum rows of a block, except for the rows of a single node, since damage to a block loses all of them.
 const BLOCK_ROWS: u64 = 8192;
-
-/// Extension of the files.
-pub(super) const EXTENSIONS: &[&str] = &["tok"];
 
 /// Cache file of a conversation's tokens.
 #[derive(Debug)]
@@ -38,67 +33,28 @@ pub(super) struct TokenFile {
     file: BlockFile,
     row_bytes: usize,
     /// True if the file contains tokens that memory no longer has.
-    altered: bool,
+    must_rewrite: bool,
 }
 
-impl TokenFile {
-    /// The file of a conversation and `model`, loose or in `packs`, with its valid part. The next [`Self::save`]
-    /// overwrites the rest, which is not an error. A file that cannot be read for another reason than damage counts as
-    /// missing until it can be read.
-    pub(super) fn load(
-        packs: &Arc<Packs>,
-        anchor: Anchor,
-        model: &ModelId,
-        quantized: (&Codec, TokenBits),
-    ) -> (Self, Kept) {
-        let mut file = Self::new(packs, anchor, model, quantized);
-        let kept = file.read();
-        (file, kept)
+impl CacheFile for TokenFile {
+    type Data = Kept;
+    type Shape = Codec;
+
+    const KIND: DerivedKind = DerivedKind::Tokens;
+    const DIRECTORY: &'static str = "tokens";
+    const EXTENSIONS: &'static [&'static str] = &["tok"];
+
+    fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, codec: &Codec) -> Self {
+        let fields = [codec.dimensions(), codec.bits().count()].map(|number| (number as u64).to_le_bytes()).concat();
+        let file = BlockFile::new(packs, anchor, model, (TOKENS, "tok"), &fields);
+        Self { file, row_bytes: codec.row_bytes(), must_rewrite: false }
     }
 
-    /// The file of [`Self::load`], unread.
-    pub(super) fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, (codec, bits): (&Codec, TokenBits)) -> Self {
-        let conversation = anchor.conversation().clone();
-        let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("tok");
-        let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes()).concat();
-        let names = [model.as_str(), conversation.as_str()];
-        let row_bytes = codec.row_bytes();
-        let file = BlockFile::new(path, anchor, TOKENS, &fields, names).packed(Some(packs));
-        Self { file, row_bytes, altered: false }
+    fn empty(_codec: &Codec) -> Kept {
+        Kept::default()
     }
 
-    /// Last node of the valid blocks, and their number of tokens. Does not read their rows.
-    ///
-    /// # Errors
-    /// If the file cannot be checked, for example for lack of descriptors or memory.
-    pub(super) fn survey(&mut self) -> io::Result<(u64, u64)> {
-        let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
-        self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())?;
-        Ok((kept.through(), kept.tokens()))
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.file.path()
-    }
-
-    /// Valid bytes on disk.
-    pub(super) fn bytes(&self) -> u64 {
-        self.file.bytes()
-    }
-
-    /// Reads the valid part of the file; nothing if it cannot be read.
-    fn read(&mut self) -> Kept {
-        self.try_read().unwrap_or_else(|error| {
-            tracing::warn!(path = %self.path().display(), %error, "a token cache cannot be read: it is left alone");
-            Kept::default()
-        })
-    }
-
-    /// Reads the valid part of the file.
-    ///
-    /// # Errors
-    /// If the file cannot be checked, for example for lack of descriptors or memory.
-    pub(super) fn try_read(&mut self) -> io::Result<Kept> {
+    fn try_read(&mut self) -> io::Result<Kept> {
         let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
         let Some(file) = self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())? else {
             return Ok(kept);
@@ -107,7 +63,7 @@ impl TokenFile {
             Ok(on_disk) => kept.rebase(on_disk, self.row_bytes),
             // Another process truncated the file meanwhile.
             Err(error) if is_damage(&error) => {
-                tracing::warn!(path = %self.path().display(), %error, "a token cache cannot be mapped");
+                tracing::warn!(path = %self.file.path().display(), %error, "a token cache cannot be mapped");
                 self.file.drop_blocks(0);
                 kept = Kept::default();
             }
@@ -119,8 +75,74 @@ impl TokenFile {
         Ok(kept)
     }
 
+    fn refresh(&mut self, kept: &mut Kept) -> io::Result<()> {
+        if self.must_rewrite {
+            // The next save removes these tokens from the file.
+            return Ok(());
+        }
+        let saved = self.file.through();
+        let mut theirs = self.try_read()?;
+        if theirs.through() >= saved {
+            theirs.take_after(kept, self.row_bytes);
+        }
+        *kept = theirs;
+        Ok(())
+    }
+
+    fn owes(&self, kept: &Kept) -> bool {
+        kept.through() > self.file.through() || self.wants_rewriting()
+    }
+
+    fn save(&mut self, kept: &mut Kept) -> io::Result<()> {
+        if !self.owes(kept) {
+            return Ok(());
+        }
+        let Some(_turn) = self.file.turn()? else {
+            tracing::warn!(path = %self.file.path().display(), "another process is writing tokens: these are saved later");
+            return Ok(());
+        };
+        if !self.file.is_as_it_was()? {
+            self.merge(kept)?;
+        }
+        let first = if self.wants_rewriting() { 1 } else { self.file.through() + 1 };
+        let Some(end) = self.file.anchor().last_readable(first..=kept.through()) else { return Ok(()) };
+        if self.wants_rewriting() {
+            return self.rewrite(kept, end);
+        }
+        let blocks = self.blocks(kept, self.file.through()..end);
+        let file = self.file.append(blocks)?;
+        kept.rebase(self.on_disk(&FileSource::Loose(file))?, self.row_bytes);
+        Ok(())
+    }
+
+    fn remove(&mut self) -> io::Result<()> {
+        self.must_rewrite = false;
+        self.file.remove(&[])
+    }
+
+    fn blocks(&self) -> &BlockFile {
+        &self.file
+    }
+}
+
+impl TokenFile {
+    /// Last node of the valid blocks, and their number of tokens. Does not read their rows.
+    ///
+    /// # Errors
+    /// If the file cannot be checked, for example for lack of descriptors or memory.
+    pub(super) fn survey(&mut self) -> io::Result<(u64, u64)> {
+        let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
+        self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())?;
+        Ok((kept.through(), kept.tokens()))
+    }
+
+    /// Valid bytes on disk.
+    pub(super) fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
     /// Rows of the valid blocks.
-    fn on_disk(&self, file: &Source) -> io::Result<OnDisk> {
+    fn on_disk(&self, file: &FileSource) -> io::Result<OnDisk> {
         let after_header = |at: u64| usize::try_from(at).map_or(0, |at| at.saturating_sub(ROWS_AT));
         if self.file.blocks().is_empty() {
             return Ok(OnDisk::default());
@@ -137,81 +159,19 @@ impl TokenFile {
     }
 
     /// Makes the next [`Self::save`] rewrite the whole file.
-    pub(super) fn write_anew(&mut self) {
-        self.altered = true;
+    pub(super) fn rewrite_on_save(&mut self) {
+        self.must_rewrite = true;
     }
 
     /// True if the file must be rewritten before tokens can be appended.
     fn wants_rewriting(&self) -> bool {
-        self.file.is_overlong() || self.altered
-    }
-
-    /// True if another process has changed the file since this process last read or wrote it.
-    pub(super) fn is_outdated(&self) -> bool {
-        self.file.is_outdated()
-    }
-
-    /// Rereads a file that another process has changed. Unsaved tokens stay, unless nodes before them are gone.
-    ///
-    /// # Errors
-    /// If the file cannot be read; `kept` is then unchanged.
-    pub(super) fn refresh(&mut self, kept: &mut Kept) -> io::Result<()> {
-        if self.altered {
-            // The next save removes these tokens from the file.
-            return Ok(());
-        }
-        let saved = self.file.through();
-        let mut theirs = self.try_read()?;
-        if theirs.through() >= saved {
-            theirs.take_after(kept, self.row_bytes);
-        }
-        *kept = theirs;
-        Ok(())
-    }
-
-    /// True if the file lacks changes in memory.
-    pub(super) fn owes(&self, kept: &Kept) -> bool {
-        kept.through() > self.file.through() || self.wants_rewriting()
-    }
-
-    /// Bytes on the heap.
-    pub(super) fn heap(&self) -> usize {
-        size_of::<Self>() + self.file.heap()
-    }
-
-    /// Writes unsaved tokens. If another process has written further, loads its tokens.
-    ///
-    /// Writes nothing while another process is writing; the next call does. Never writes past the last node that the
-    /// log can read, because such tokens could not be matched to a log later.
-    ///
-    /// # Errors
-    /// If the file cannot be read or written; the unsaved tokens stay unsaved.
-    pub(super) fn save(&mut self, kept: &mut Kept) -> io::Result<()> {
-        if !self.owes(kept) {
-            return Ok(());
-        }
-        let Some(_turn) = self.file.turn()? else {
-            tracing::warn!(path = %self.path().display(), "another process is writing tokens: these are saved later");
-            return Ok(());
-        };
-        if !self.file.is_as_it_was()? {
-            self.merge(kept)?;
-        }
-        let first = if self.wants_rewriting() { 1 } else { self.file.through() + 1 };
-        let Some(end) = self.file.anchor().last_readable(first..=kept.through()) else { return Ok(()) };
-        if self.wants_rewriting() {
-            return self.rewrite(kept, end);
-        }
-        let blocks = self.blocks(kept, self.file.through()..end);
-        let file = self.file.append(blocks)?;
-        kept.rebase(self.on_disk(&Source::Loose(file))?, self.row_bytes);
-        Ok(())
+        self.file.is_overlong() || self.must_rewrite
     }
 
     /// Loads the tokens of another process, and keeps own tokens after them.
     fn merge(&mut self, kept: &mut Kept) -> io::Result<()> {
         let theirs = self.try_read()?;
-        if !self.altered {
+        if !self.must_rewrite {
             let mine = std::mem::replace(kept, theirs);
             kept.take_after(&mine, self.row_bytes);
             return Ok(());
@@ -230,10 +190,10 @@ impl TokenFile {
         all.take_after(kept, self.row_bytes);
         let staged = self.file.stage(self.blocks(&all, 0..end.min(all.through())))?;
         let file = self.file.commit(staged)?;
-        self.altered = false;
+        self.must_rewrite = false;
         *kept = all;
         self.file.leave_packs()?;
-        kept.rebase(self.on_disk(&Source::Loose(file))?, self.row_bytes);
+        kept.rebase(self.on_disk(&FileSource::Loose(file))?, self.row_bytes);
         Ok(())
     }
 
@@ -254,12 +214,6 @@ impl TokenFile {
             through = last;
             Some(Ok(NewBlock::new((first, last), leaf, index, rows, checksum::crc32c(rows))))
         })
-    }
-
-    /// Removes the file; the next [`Self::save`] rebuilds it.
-    pub(super) fn remove(&mut self) -> io::Result<()> {
-        self.altered = false;
-        self.file.remove(&[])
     }
 }
 

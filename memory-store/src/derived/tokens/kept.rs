@@ -9,11 +9,13 @@ use std::{
 use memory_core::{NodeId, NodeSet, port::TokenVectors};
 
 use super::{
-    super::map::RowMap,
+    super::{cached::Data, map::RowMap},
     codec::Codec,
-    entries::{read_entry, write_entry},
 };
-use crate::{checksum, wire::Out};
+use crate::{
+    checksum,
+    wire::{In, Out},
+};
 
 /// Tokens of the first nodes of a conversation; a row for each token.
 #[derive(Debug, Default)]
@@ -92,12 +94,27 @@ impl OnDisk {
     }
 }
 
-impl Kept {
-    /// Last node.
-    pub(super) fn through(&self) -> u64 {
+impl Data for Kept {
+    fn heap(&self) -> usize {
+        // A hash map has a control byte per slot in addition to key and value.
+        size_of::<Self>()
+            + self.nodes.capacity() * size_of::<Span>()
+            + self.index.capacity()
+            + self.nodes_with.capacity() * (2 * size_of::<u32>() + 1)
+            + self.on_disk.blocks.capacity() * size_of::<MappedRows>()
+            + self.rows.capacity()
+    }
+
+    fn through(&self) -> u64 {
         self.nodes.len() as u64
     }
 
+    fn bytes_in_memory(&self) -> u64 {
+        self.rows.len() as u64
+    }
+}
+
+impl Kept {
     /// Number of rows.
     pub(super) fn tokens(&self) -> u64 {
         self.nodes.last().map_or(0, |last| last.first_row + u64::from(last.rows))
@@ -115,22 +132,6 @@ impl Kept {
     /// Bytes of rows and index.
     pub(super) fn bytes(&self, codec: &Codec) -> u64 {
         self.tokens() * codec.row_bytes() as u64 + self.index.len() as u64
-    }
-
-    /// Bytes of unsaved rows.
-    pub(super) fn bytes_in_memory(&self) -> u64 {
-        self.rows.len() as u64
-    }
-
-    /// Bytes on the heap, without mapped rows.
-    pub(super) fn heap(&self) -> usize {
-        // A hash map has a control byte per slot in addition to key and value.
-        size_of::<Self>()
-            + self.nodes.capacity() * size_of::<Span>()
-            + self.index.capacity()
-            + self.nodes_with.capacity() * (2 * size_of::<u32>() + 1)
-            + self.on_disk.blocks.capacity() * size_of::<MappedRows>()
-            + self.rows.capacity()
     }
 
     pub(super) fn push(&mut self, tokens: &TokenVectors, codec: &Codec) {
@@ -238,5 +239,65 @@ impl Kept {
     pub(super) fn count(&self, nodes: &NodeSet) -> u64 {
         let spans = (0..).map(NodeId::from_index).zip(&self.nodes);
         spans.filter(|(node, span)| span.rows > 0 && nodes.contains(*node)).count() as u64
+    }
+}
+
+/// Appends the entry of a node: its number of tokens and its distinct token ids.
+fn write_entry(tokens: u32, ids: &[u32], out: &mut Out) {
+    let mut distinct = ids.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    out.number(tokens.into());
+    out.number(distinct.len() as u64);
+    let mut before = 0;
+    for id in distinct {
+        out.number(u64::from(id - before));
+        before = id;
+    }
+}
+
+/// Parses an entry; also returns the bytes after it. `None` if it is invalid.
+pub(super) fn read_entry(bytes: &[u8]) -> Option<(u32, Vec<u32>, &[u8])> {
+    let mut bytes = In(bytes);
+    let tokens = bytes.u32()?;
+    let count = bytes.u32()?;
+    // An id takes at least one byte, which bounds the allocation for an invalid count.
+    let mut ids = Vec::with_capacity((count as usize).min(bytes.0.len()));
+    let mut last = 0_u32;
+    for _ in 0..count {
+        last = last.checked_add(bytes.u32()?)?;
+        ids.push(last);
+    }
+    Some((tokens, ids, bytes.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn entries_read_back(nodes in prop::collection::vec((any::<u32>(), prop::collection::vec(any::<u32>(), 0..9)), 0..9)) {
+            let mut bytes = Out::default();
+            nodes.iter().for_each(|(tokens, ids)| write_entry(*tokens, ids, &mut bytes));
+            let mut rest = bytes.0.as_slice();
+            for (tokens, mut ids) in nodes {
+                ids.sort_unstable();
+                ids.dedup();
+                let read = read_entry(rest).unwrap();
+                prop_assert_eq!((read.0, &read.1), (tokens, &ids));
+                rest = read.2;
+            }
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn bytes_that_are_no_entry_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if let Some((_, ids, rest)) = read_entry(&bytes) {
+                prop_assert!(ids.len() + rest.len() <= bytes.len());
+            }
+        }
     }
 }

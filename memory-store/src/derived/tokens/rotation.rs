@@ -1,5 +1,7 @@
 //! A fixed rotation that distributes a vector evenly over its components.
 
+use crate::derived::graph::{MIX_STEP, mix};
+
 /// Rounds of sign changes and transforms. After two, each output component depends on every input component, for any
 /// number of dimensions.
 const ROUNDS: usize = 2;
@@ -20,9 +22,9 @@ pub(super) struct Rotation {
 
 impl Rotation {
     pub(super) fn new(dimensions: usize) -> Self {
-        let mut state = SEED;
-        let sign = || if split_mix(&mut state) >> 63 == 0 { 1.0 } else { -1.0 };
-        Self { signs: std::iter::repeat_with(sign).take(2 * ROUNDS * dimensions).collect(), dimensions }
+        let state = |step: usize| SEED.wrapping_add(MIX_STEP.wrapping_mul(step as u64));
+        let sign = |step| if mix(state(step)) >> 63 == 0 { 1.0 } else { -1.0 };
+        Self { signs: (0..2 * ROUNDS * dimensions).map(sign).collect(), dimensions }
     }
 
     pub(super) fn rotate(&self, vector: &mut [f32]) {
@@ -51,15 +53,6 @@ fn transform(values: &mut [f32]) {
     #[expect(clippy::cast_precision_loss, reason = "a number of dimensions")]
     let scale = 1.0 / (values.len().max(1) as f32).sqrt();
     values.iter_mut().for_each(|value| *value *= scale);
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

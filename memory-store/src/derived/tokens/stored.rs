@@ -7,34 +7,33 @@ use memory_core::{ModelId, NodeRange, NodeSet, port::DerivedKind};
 use super::{
     super::{
         anchor::Anchor,
-        header::{TOKENS, file_name},
-        kind::{ATTEMPTS, Contents, Depth, Kind, Listed, named},
+        cached::{CacheFile, Data},
+        header::TOKENS,
+        kind::{ATTEMPTS, Contents, Depth, Kind, Listed},
     },
     codec::{Codec, TokenBits},
-    file::{EXTENSIONS, TokenFile},
+    file::TokenFile,
 };
 
 pub(in crate::derived) static KIND: Kind = Kind {
     kind: DerivedKind::Tokens,
-    directory: "tokens",
-    extensions: EXTENSIONS,
+    directory: TokenFile::DIRECTORY,
+    extensions: TokenFile::EXTENSIONS,
     formats: &[TOKENS],
-    header: named::<16>,
-    stem: |[model, conversation]| file_name(conversation, model),
+    fields: 16,
     read,
     forget,
 };
 
-/// Codec and bits stated in a file's header; `None` if they are invalid.
-fn quantized(listed: &Listed) -> Option<(Codec, TokenBits)> {
+/// Codec stated in a file's header; `None` if it is invalid.
+fn codec(listed: &Listed) -> Option<Codec> {
     let bits = listed.number(1)?;
-    let bits = TokenBits::ALL.into_iter().find(|known| known.count() == bits)?;
-    Some((Codec::new(listed.number(0)?, bits), bits))
+    Some(Codec::new(listed.number(0)?, TokenBits::ALL.into_iter().find(|known| known.count() == bits)?))
 }
 
 fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
-    let Some((codec, bits)) = quantized(listed) else { return Ok(Contents::default()) };
-    let mut file = TokenFile::new(&listed.packs, anchor, &ModelId::new(&listed.name), (&codec, bits));
+    let Some(codec) = codec(listed) else { return Ok(Contents::default()) };
+    let mut file = TokenFile::new(&listed.packs, anchor, &ModelId::new(&listed.name), &codec);
     if depth == Depth::Headers {
         let (through, count) = file.survey()?;
         return Ok(Contents { through, count, bytes: 0 });
@@ -48,15 +47,15 @@ fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
 }
 
 fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool> {
-    let Some((codec, bits)) = quantized(listed) else { return Ok(false) };
+    let Some(codec) = codec(listed) else { return Ok(false) };
     for _ in 0..ATTEMPTS {
-        let mut file = TokenFile::new(&listed.packs, anchor.clone(), &ModelId::new(&listed.name), (&codec, bits));
+        let mut file = TokenFile::new(&listed.packs, anchor.clone(), &ModelId::new(&listed.name), &codec);
         let mut kept = file.try_read()?;
         if kept.count(nodes) == 0 && file.bytes() == listed.bytes() {
             return Ok(true);
         }
         kept = kept.without(nodes, codec.row_bytes());
-        file.write_anew();
+        file.rewrite_on_save();
         // A save writes nothing while another process is writing.
         file.save(&mut kept)?;
     }

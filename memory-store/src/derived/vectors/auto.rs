@@ -24,7 +24,7 @@ use self::graphs::Graphs;
 use super::{
     super::graph::{Codes, Near},
     exact::ExactIndex,
-    scan::{self, Candidate, Part, Question},
+    scan::{self, Candidate, Question, RowSelection},
 };
 use crate::LogStore;
 
@@ -82,7 +82,7 @@ impl AutoIndex {
     /// Links the vectors of a conversation now, not in the background. Returns how many its graph then has, 0 if no
     /// graph is needed. Progress counts vectors.
     pub fn build_graph(&self, conversation: &ConversationId, progress: &dyn Progress) -> u64 {
-        let rows = self.exact.reading(conversation, |held| held.rows.len());
+        let rows = self.exact.cache.reading(conversation, |held| held.data.len());
         match self.options.method {
             _ if !self.wants_graph(rows) => 0,
             #[cfg(feature = "hnsw-rs")]
@@ -96,15 +96,15 @@ impl AutoIndex {
     pub fn linked(&self, conversation: &ConversationId) -> (u64, u64) {
         #[cfg(feature = "hnsw-rs")]
         if self.options.method == Method::HnswRs {
-            return self.exact.reading(conversation, |held| {
-                let linked = self.hnsw_rs.of(conversation, &held.rows);
-                (linked as u64, held.rows.len() as u64)
+            return self.exact.cache.reading(conversation, |held| {
+                let linked = self.hnsw_rs.of(conversation, &held.data);
+                (linked as u64, held.data.len() as u64)
             });
         }
         let entry = self.graphs.entry(conversation);
-        self.exact.reading(conversation, |held| {
-            let linked = entry.built.read().unwrap_or_else(PoisonError::into_inner).of(&held.rows);
-            (linked as u64, held.rows.len() as u64)
+        self.exact.cache.reading(conversation, |held| {
+            let linked = entry.built.read().unwrap_or_else(PoisonError::into_inner).of(&held.data);
+            (linked as u64, held.data.len() as u64)
         })
     }
 
@@ -124,9 +124,9 @@ impl AutoIndex {
         self.graphs.forget(&self.exact, conversation)
     }
 
-    /// As [`ExactIndex::held_in_memory`].
+    /// Conversations in memory, each with its last node and the bytes of unsaved rows.
     pub(in crate::derived) fn held_in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
-        self.exact.held_in_memory()
+        self.exact.cache.unsaved()
     }
 
     fn wants_graph(&self, rows: usize) -> bool {
@@ -140,7 +140,7 @@ impl AutoIndex {
     }
 
     /// True if a graph, if there is one, should answer for a part.
-    fn suits_graph(&self, part: &Part<'_>, candidates: usize) -> bool {
+    fn suits_graph(&self, part: &RowSelection<'_>, candidates: usize) -> bool {
         let (rows, selected) = (part.rows.len(), part.selected());
         let is_narrow = selected.saturating_mul(100) < rows.saturating_mul(usize::from(self.options.subset_percent));
         // A walk for a large share of the vectors would meet most of them anyway, one by one.
@@ -151,7 +151,7 @@ impl AutoIndex {
     fn pick(
         &self,
         query: &VectorQuery<'_>,
-        parts: &[Part<'_>],
+        parts: &[RowSelection<'_>],
         question: &Question,
         limit: usize,
     ) -> (Vec<Candidate>, Vec<AnsweredBy>) {
@@ -178,7 +178,7 @@ impl AutoIndex {
     fn walk(
         &self,
         conversation: &ConversationId,
-        part: &Part<'_>,
+        part: &RowSelection<'_>,
         question: &Question,
         wanted: usize,
     ) -> Option<Walked> {
@@ -267,10 +267,10 @@ impl VectorIndex for AutoIndex {
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<(), VectorError>> {
         Box::pin(async move {
-            let rows = self.exact.reading(conversation, |held| held.rows.len());
+            let rows = self.exact.cache.reading(conversation, |held| held.data.len());
             let builds_its_own =
                 matches!(self.options.method, Method::Fastest | Method::Graph) && self.wants_graph(rows);
-            if builds_its_own && self.exact.writes() {
+            if builds_its_own && self.exact.cache.writes {
                 let (linked, linkable) = self.graphs.linked(&self.exact, conversation);
                 if linkable > linked + self.options.scan_beside(linked) {
                     self.graphs.build(&self.exact, conversation, progress);

@@ -1,32 +1,23 @@
 //! The index that compares every vector.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use memory_core::{
     ConversationId, ModelId, NodeId, NodeSet,
     port::{
-        AnsweredBy, BoxFuture, CachedInMemory, DerivedKind, VectorAnswer, VectorError, VectorHit, VectorIndex,
-        VectorIndexStats, VectorPart, VectorQuery,
+        AnsweredBy, BoxFuture, CachedInMemory, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
+        VectorPart, VectorQuery,
     },
 };
 
 use super::{
-    super::{
-        anchor::Anchor,
-        conversations::{Conversations, Loaded},
-        packs::Packs,
-    },
-    file::{EXTENSIONS, VectorFile},
-    kernel::Kernels,
-    rows::{DamagedRow, Rows},
-    scan::{self, Candidate, Part, Question},
+    super::cached::{Cached, CachedConversations, Data},
+    file::VectorFile,
+    kernel::{Kernels, UNIT_TOLERANCE},
+    rows::DamagedRow,
+    scan::{self, Candidate, Question, RowSelection},
 };
-use crate::{LogStore, log::Leaves};
-
-/// Tolerance of a vector's unit length.
-const UNIT_TOLERANCE: f32 = 1e-3;
-/// Default limit on bytes of the heap: enough for a million vectors, whose rows are mapped and do not count.
-const MEMORY: usize = 64 << 20;
+use crate::LogStore;
 
 /// Finds the nearest vectors by comparing every one: first by int8 codes, then the best of these by the original
 /// components. Large sets are scanned on all cores.
@@ -52,29 +43,14 @@ const MEMORY: usize = 64 << 20;
 /// ```
 #[derive(Debug)]
 pub struct ExactIndex {
-    model: ModelId,
-    dimensions: usize,
-    /// Directory of the files, with its packs.
-    packs: Option<Arc<Packs>>,
-    /// Leaves of the log, to which the files are bound.
-    leaves: Option<Leaves>,
-    /// True if a flush writes to disk.
-    writes: bool,
-    conversations: Conversations<Held>,
-}
-
-/// Data of a conversation in memory, with its files.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) rows: Rows,
-    file: Option<VectorFile>,
+    pub(super) cache: CachedConversations<VectorFile>,
 }
 
 impl ExactIndex {
     /// An index only in memory.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
-        Self { model, dimensions, packs: None, leaves: None, writes: false, conversations: Conversations::new(MEMORY) }
+        Self { cache: CachedConversations::in_memory(model, dimensions) }
     }
 
     /// An index next to the log that its vectors are derived from, with files in the store's [cache
@@ -82,12 +58,7 @@ impl ExactIndex {
     /// does not have (any more). Writes no files for a store that was opened read-only.
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize) -> Self {
-        Self {
-            packs: Some(Packs::new(&store.cache_dir().join("vectors"), store.leaves().store(), EXTENSIONS)),
-            leaves: Some(store.leaves()),
-            writes: store.may_write(),
-            ..Self::in_memory(model, dimensions)
-        }
+        Self { cache: CachedConversations::beside(store, model, dimensions) }
     }
 
     /// An index with files in `dir`, not bound to a log: the caller guarantees that nodes never change. The directory
@@ -97,22 +68,21 @@ impl ExactIndex {
     /// that does not get its turn in time keeps its vectors in memory until the next flush.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
-        Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
+        Self { cache: CachedConversations::open(dir.as_ref(), true, model, dimensions) }
     }
 
     /// An index that reads files in `dir` and writes none, for use while another process writes. Inserted vectors are
     /// lost at exit.
     #[must_use]
     pub fn open_read_only(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
-        let packs = Packs::new(dir.as_ref(), [0; 16], EXTENSIONS);
-        Self { packs: Some(packs), ..Self::in_memory(model, dimensions) }
+        Self { cache: CachedConversations::open(dir.as_ref(), false, model, dimensions) }
     }
 
     /// Limits the bytes of vectors on the heap, 64 MiB by default, by dropping the least recently used ones. Vectors
     /// that are in use or unsaved stay. Mapped files do not count.
     #[must_use]
     pub fn hold_at_most(mut self, bytes: usize) -> Self {
-        self.conversations.limit_to(bytes);
+        self.cache.hold_at_most(bytes);
         self
     }
 
@@ -122,54 +92,12 @@ impl ExactIndex {
     /// # Errors
     /// If a file cannot be removed; the vectors in memory are gone nevertheless.
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
-        self.writing(conversation, |held| {
-            held.rows = Rows::new(self.dimensions);
-            let Some(file) = &mut held.file else { return Ok(()) };
-            file.remove().map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
-        })
-    }
-
-    /// Loaded conversations, each with its last node and the bytes of unsaved rows.
-    pub(super) fn held_in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
-        self.conversations.look_at_loaded(|id, held| (id.clone(), held.rows.through(), held.rows.bytes_in_memory()))
-    }
-
-    pub(super) fn dir(&self) -> Option<&Path> {
-        self.packs.as_ref().map(|packs| packs.dir())
-    }
-
-    /// Binding of a conversation's vectors to the log.
-    pub(super) fn anchor(&self, conversation: &ConversationId) -> Anchor {
-        Anchor::new(self.leaves.as_ref(), conversation)
-    }
-
-    pub(super) fn writes(&self) -> bool {
-        self.writes
-    }
-
-    pub(super) fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
-        self.conversations.read(conversation, || self.load(conversation), act)
-    }
-
-    fn writing<T>(&self, conversation: &ConversationId, act: impl FnOnce(&mut Held) -> T) -> T {
-        self.conversations.write(conversation, || self.load(conversation), act)
-    }
-
-    /// Reads the vectors of several conversations, which must be distinct.
-    pub(super) fn reading_all<T>(&self, parts: &[VectorPart<'_>], act: impl FnOnce(&[&Held]) -> T) -> T {
-        let conversations: Vec<_> = parts.iter().map(|part| part.conversation).collect();
-        self.conversations.read_all(&conversations, |conversation| self.load(conversation), act)
-    }
-
-    fn load(&self, conversation: &ConversationId) -> Held {
-        let Some(packs) = &self.packs else { return Held { rows: Rows::new(self.dimensions), file: None } };
-        let (file, rows) = VectorFile::load(packs, self.anchor(conversation), &self.model, self.dimensions);
-        Held { rows, file: Some(file) }
+        self.cache.forget(conversation)
     }
 
     fn check(&self, node: NodeId, vector: &[f32]) -> Result<(), VectorError> {
-        if vector.len() != self.dimensions {
-            return Err(VectorError::Dimensions { expected: self.dimensions, found: vector.len() });
+        if vector.len() != self.cache.shape {
+            return Err(VectorError::Dimensions { expected: self.cache.shape, found: vector.len() });
         }
         // NaN and infinity make the length invalid.
         let length = Kernels::detected().dot_f32(vector, vector).sqrt();
@@ -183,22 +111,22 @@ impl ExactIndex {
     }
 
     /// Inserts nodes after validating all of them.
-    fn insert_all(&self, held: &mut Held, nodes: &[(NodeId, Vec<Vec<f32>>)]) -> Result<(), VectorError> {
-        for (reached, (node, vectors)) in (held.rows.through()..).zip(nodes) {
+    fn insert_all(&self, held: &mut Cached<VectorFile>, nodes: &[(NodeId, Vec<Vec<f32>>)]) -> Result<(), VectorError> {
+        for (reached, (node, vectors)) in (held.data.through()..).zip(nodes) {
             if node.get() != reached + 1 {
                 let expected = NodeId::new(reached + 1).unwrap_or(*node);
                 return Err(VectorError::OutOfOrder { expected, found: *node });
             }
             vectors.iter().try_for_each(|vector| self.check(*node, vector))?;
         }
-        nodes.iter().for_each(|(node, vectors)| held.rows.push(*node, vectors));
+        nodes.iter().for_each(|(node, vectors)| held.data.push(*node, vectors));
         Ok(())
     }
 
     /// Validates a query and prepares its codes.
     pub(super) fn question(&self, query: &VectorQuery<'_>) -> Result<Question, VectorError> {
-        if query.vector.len() != self.dimensions {
-            return Err(VectorError::Dimensions { expected: self.dimensions, found: query.vector.len() });
+        if query.vector.len() != self.cache.shape {
+            return Err(VectorError::Dimensions { expected: self.cache.shape, found: query.vector.len() });
         }
         Question::of(query.vector).ok_or(VectorError::BadQuery)
     }
@@ -209,11 +137,12 @@ impl ExactIndex {
     pub(super) fn answer(
         &self,
         query: &VectorQuery<'_>,
-        pick: impl Fn(&[Part<'_>], &Question, usize) -> (Vec<Candidate>, Vec<AnsweredBy>),
+        pick: impl Fn(&[RowSelection<'_>], &Question, usize) -> (Vec<Candidate>, Vec<AnsweredBy>),
     ) -> Result<VectorAnswer, VectorError> {
         let question = self.question(query)?;
+        let conversations: Vec<_> = query.parts.iter().map(|part| part.conversation).collect();
         loop {
-            let answer = self.reading_all(query.parts, |held| {
+            let answer = self.cache.reading_all(&conversations, |held| {
                 let parts: Vec<_> = held.iter().zip(query.parts).map(|(held, part)| held.part(part.only)).collect();
                 let (candidates, answered_by) = pick(&parts, &question, query.limit);
                 let best = scan::rescore(&parts, &question, candidates, query.limit)?;
@@ -224,24 +153,15 @@ impl ExactIndex {
                 // Terminates, because each time fewer rows remain.
                 Err((part, damaged)) => {
                     if let Some(part) = query.parts.get(part) {
-                        self.writing(part.conversation, |held| held.set_aside(damaged));
+                        self.cache.writing(part.conversation, |held| held.set_aside(damaged));
                     }
                 }
             }
         }
     }
-
-    fn flush_all(&self) -> Result<(), VectorError> {
-        if self.packs.is_some() && !self.writes {
-            return Ok(());
-        }
-        self.conversations.flush(Held::flush)?;
-        self.packs.as_deref().is_some_and(Packs::tidy).then(|| self.conversations.drop_outdated());
-        Ok(())
-    }
 }
 
-fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
+fn hits(parts: &[RowSelection<'_>], best: &[Candidate]) -> Vec<VectorHit> {
     let hit = |best: &Candidate| {
         let slot = parts.get(best.part)?.rows.slots().get(best.row)?;
         Some(VectorHit::new(best.part, *slot, best.score))
@@ -249,75 +169,41 @@ fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
     best.iter().filter_map(hit).collect()
 }
 
-impl Loaded for Held {
-    fn heap(&self) -> usize {
-        self.rows.heap() + self.file.as_ref().map_or(0, VectorFile::heap)
-    }
-
-    fn is_saved(&self) -> bool {
-        self.file.as_ref().map_or(self.rows.len() == 0, |file| !file.owes(&self.rows))
-    }
-
-    fn is_outdated(&self) -> bool {
-        self.file.as_ref().is_some_and(VectorFile::is_outdated)
-    }
-
-    fn refresh(&mut self) {
-        let Some(file) = &mut self.file else { return };
-        if let Err(error) = file.refresh(&mut self.rows) {
-            tracing::warn!(path = %file.path().display(), %error, "a vector cache cannot be read again");
-        }
-    }
-}
-
-impl Held {
-    fn flush(&mut self) -> Result<(), VectorError> {
-        let Self { rows, file } = self;
-        let Some(file) = file else {
-            if rows.wants_rebuilding()
-                && let Ok(rest) = rows.without_removed()
-            {
-                *rows = rest;
-            }
-            return Ok(());
-        };
-        file.save(rows).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
-    }
-
-    fn part(&self, only: Option<&NodeSet>) -> Part<'_> {
-        let all = 0..self.rows.len();
-        let runs = only.map_or_else(|| vec![all], |only| self.rows.runs_of(only));
-        Part { rows: &self.rows, runs }
+impl Cached<VectorFile> {
+    fn part(&self, only: Option<&NodeSet>) -> RowSelection<'_> {
+        let all = 0..self.data.len();
+        let runs = only.map_or_else(|| vec![all], |only| self.data.runs_of(only));
+        RowSelection { rows: &self.data, runs }
     }
 
     /// Forgets a damaged row and all later ones, in memory and on disk.
     fn set_aside(&mut self, damaged: DamagedRow) {
         // Another search may have done so meanwhile.
-        if self.rows.components(damaged.0).is_err() && damaged.0 < self.rows.len() {
+        if self.data.components(damaged.0).is_err() && damaged.0 < self.data.len() {
             let through = match &mut self.file {
                 Some(file) => file.cut(damaged),
                 None => 0,
             };
-            self.rows.cut(through);
+            self.data.cut(through);
         }
     }
 }
 
 impl VectorIndex for ExactIndex {
     fn model(&self) -> &ModelId {
-        &self.model
+        &self.cache.model
     }
 
     fn dimensions(&self) -> usize {
-        self.dimensions
+        self.cache.shape
     }
 
     fn stats(&self, conversation: &ConversationId) -> VectorIndexStats {
-        self.reading(conversation, |held| {
+        self.cache.reading(conversation, |held| {
             VectorIndexStats::default()
-                .vectors((held.rows.len() - held.rows.removed()) as u64)
-                .removed(held.rows.removed() as u64)
-                .through(held.rows.through())
+                .vectors((held.data.len() - held.data.removed()) as u64)
+                .removed(held.data.removed() as u64)
+                .through(held.data.through())
                 .bytes(held.file.as_ref().map_or(0, VectorFile::bytes))
         })
     }
@@ -327,7 +213,7 @@ impl VectorIndex for ExactIndex {
         conversation: &'a ConversationId,
         nodes: &'a [(NodeId, Vec<Vec<f32>>)],
     ) -> BoxFuture<'a, Result<(), VectorError>> {
-        Box::pin(async move { self.writing(conversation, |held| self.insert_all(held, nodes)) })
+        Box::pin(async move { self.cache.writing(conversation, |held| self.insert_all(held, nodes)) })
     }
 
     fn remove<'a>(
@@ -335,7 +221,7 @@ impl VectorIndex for ExactIndex {
         conversation: &'a ConversationId,
         nodes: &'a NodeSet,
     ) -> BoxFuture<'a, Result<u64, VectorError>> {
-        Box::pin(async move { Ok(self.writing(conversation, |held| held.rows.remove(nodes)) as u64) })
+        Box::pin(async move { Ok(self.cache.writing(conversation, |held| held.data.remove(nodes)) as u64) })
     }
 
     fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>> {
@@ -349,11 +235,11 @@ impl VectorIndex for ExactIndex {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
-        Box::pin(async move { self.flush_all() })
+        Box::pin(async move { self.cache.flush() })
     }
 
     fn held(&self) -> Vec<CachedInMemory> {
-        vec![self.conversations.held(DerivedKind::Vectors)]
+        self.cache.held()
     }
 }
 

@@ -1,31 +1,27 @@
 //! Cache files of a conversation's vectors: blocks, and rows that the blocks refer to.
 
-mod batch;
 mod contents;
-mod entries;
 mod reading;
 mod stored;
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
 
-use memory_core::ModelId;
+use memory_core::{ModelId, port::DerivedKind};
 
-use self::batch::Batch;
+use self::contents::Batch;
 pub(in crate::derived) use self::stored::KIND;
 use super::{
     super::{
         anchor::Anchor,
+        cached::{CacheFile, Data},
         disk,
         file::{BlockFile, NewBlock, temporary},
-        header::{VECTORS, file_name},
+        header::VECTORS,
         map::ROWS_AT,
         packs::Packs,
     },
     rows::{Codes, DamagedRow, Rows},
 };
-
-/// Extensions of the files of a conversation.
-pub(super) const EXTENSIONS: &[&str] = &["vec", "i8", "f32"];
 
 /// Cache files of a conversation's vectors: blocks in `.vec`, and their rows as codes in `.i8` and as components in
 /// `.f32`. Only rows that a block refers to are used.
@@ -39,67 +35,50 @@ pub(super) struct VectorFile {
     removed: usize,
     /// True if the codes on disk must be rewritten from the components.
     codes_owed: bool,
-    /// True if the files contain data that must be removed, so that the next save rewrites them.
-    anew: bool,
+    /// True if the files contain data that must be removed.
+    must_rewrite: bool,
     /// True once a damaged row was found in use: all rows are verified when they are read from then on.
     wary: bool,
 }
 
-impl VectorFile {
-    /// The files of a conversation and `model`, loose or in `packs`, with their valid part: undamaged, and derived from
-    /// the log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that cannot be
-    /// read for another reason than damage count as missing until they can be read.
-    pub(super) fn load(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: usize) -> (Self, Rows) {
-        let mut file = Self::new(packs, anchor, model, dimensions);
-        let rows = file.read();
-        (file, rows)
+impl CacheFile for VectorFile {
+    type Data = Rows;
+    type Shape = usize;
+
+    const KIND: DerivedKind = DerivedKind::Vectors;
+    const DIRECTORY: &'static str = "vectors";
+    const EXTENSIONS: &'static [&'static str] = &["vec", "i8", "f32"];
+
+    fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: &usize) -> Self {
+        let file = BlockFile::new(packs, anchor, model, (VECTORS, "vec"), &(*dimensions as u64).to_le_bytes());
+        Self { file, dimensions: *dimensions, rows: 0, removed: 0, codes_owed: false, must_rewrite: false, wary: false }
     }
 
-    /// The files of [`Self::load`], unread.
-    fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: usize) -> Self {
-        let conversation = anchor.conversation().clone();
-        let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("vec");
-        let (fields, names) = ((dimensions as u64).to_le_bytes(), [model.as_str(), conversation.as_str()]);
-        let file = BlockFile::new(path, anchor, VECTORS, &fields, names).packed(Some(packs));
-        Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, anew: false, wary: false }
+    fn empty(dimensions: &usize) -> Rows {
+        Rows::new(*dimensions)
     }
 
-    /// Invalidates the files from the block of a damaged row on; returns the last node before it.
-    pub(super) fn cut(&mut self, damaged: DamagedRow) -> u64 {
-        self.wary = true;
-        self.drop_blocks(damaged.0);
-        self.file.through()
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.file.path()
-    }
-
-    /// Removes the files; the next [`Self::save`] rebuilds them.
-    pub(super) fn remove(&mut self) -> io::Result<()> {
+    fn try_read(&mut self) -> io::Result<Rows> {
         self.forget();
-        self.file.remove(&["i8", "f32"])
+        self.read_good().inspect_err(|_| {
+            self.forget();
+            self.file.leave_alone();
+        })
     }
 
-    /// Valid bytes on disk.
-    pub(super) fn bytes(&self) -> u64 {
-        let of_rows = |row: usize| if self.rows == 0 { 0 } else { ROWS_AT + self.rows * row };
-        self.file.bytes() + (of_rows(self.row_bytes(1)) + of_rows(self.row_bytes(4))) as u64
+    fn refresh(&mut self, rows: &mut Rows) -> io::Result<()> {
+        let saved = self.file.through();
+        let theirs = self.try_read()?;
+        let is_whole = theirs.through() >= saved;
+        rows.follow(theirs, is_whole);
+        Ok(())
     }
 
-    /// Bytes on the heap.
-    pub(super) fn heap(&self) -> usize {
-        size_of::<Self>() + self.file.heap()
+    fn owes(&self, rows: &Rows) -> bool {
+        rows.through() > self.file.through() || self.differs(rows)
     }
 
-    /// Writes unsaved rows, and destroys removed ones on disk. If another process has written further, loads its rows.
-    ///
-    /// Writes nothing while another process is writing; the next call does. Never writes past the last node that the
-    /// log can read, because such vectors could not be matched to a log later.
-    ///
-    /// # Errors
-    /// If the files cannot be read or written; the unsaved rows stay unsaved.
-    pub(super) fn save(&mut self, rows: &mut Rows) -> io::Result<()> {
+    fn save(&mut self, rows: &mut Rows) -> io::Result<()> {
         if !self.owes(rows) || self.end(rows).is_none() {
             return Ok(());
         }
@@ -115,7 +94,7 @@ impl VectorFile {
             let Some(end) = self.end(rows) else { break };
             let appends = !self.file.is_overlong()
                 && !self.codes_owed
-                && !self.anew
+                && !self.must_rewrite
                 && self.rows > 0
                 && rows.removed_before(self.rows) == self.removed;
             let written = if appends { self.append(rows, end) } else { self.rewrite(rows, end) };
@@ -131,31 +110,37 @@ impl VectorFile {
         Ok(())
     }
 
-    /// True if another process has changed the files since this process last read or wrote them.
-    pub(super) fn is_outdated(&self) -> bool {
-        self.file.is_outdated()
+    fn remove(&mut self) -> io::Result<()> {
+        self.forget();
+        self.file.remove(&["i8", "f32"])
     }
 
-    /// Rereads files that another process has changed. Unsaved rows stay, unless rows before them are gone.
-    ///
-    /// # Errors
-    /// If the files cannot be read; `rows` is then unchanged.
-    pub(super) fn refresh(&mut self, rows: &mut Rows) -> io::Result<()> {
-        let saved = self.file.through();
-        let theirs = self.try_read()?;
-        let is_whole = theirs.through() >= saved;
-        rows.follow(theirs, is_whole);
-        Ok(())
+    fn blocks(&self) -> &BlockFile {
+        &self.file
+    }
+}
+
+impl VectorFile {
+    fn path(&self) -> &Path {
+        self.file.path()
     }
 
-    /// True if the files lack changes in memory.
-    pub(super) fn owes(&self, rows: &Rows) -> bool {
-        rows.through() > self.file.through() || self.differs(rows)
+    /// Invalidates the files from the block of a damaged row on; returns the last node before it.
+    pub(super) fn cut(&mut self, damaged: DamagedRow) -> u64 {
+        self.wary = true;
+        self.drop_blocks(damaged.0);
+        self.file.through()
+    }
+
+    /// Valid bytes on disk.
+    pub(super) fn bytes(&self) -> u64 {
+        let of_rows = |row: usize| if self.rows == 0 { 0 } else { ROWS_AT + self.rows * row };
+        self.file.bytes() + (of_rows(self.row_bytes(1)) + of_rows(self.row_bytes(4))) as u64
     }
 
     /// True if the files must be rewritten, because saved rows were removed or the files contain wrong data.
     fn differs(&self, rows: &Rows) -> bool {
-        rows.removed_before(self.rows) != self.removed || self.codes_owed || self.anew
+        rows.removed_before(self.rows) != self.removed || self.codes_owed || self.must_rewrite
     }
 
     /// Last readable node among those with vectors; `None` if the log does not have all of these nodes, or none of the
@@ -186,7 +171,7 @@ impl VectorFile {
     fn rewrite(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
         // Rows in memory keep their numbers until the new files are in place, so that after a failure they are still
         // unsaved.
-        let forgets = self.anew;
+        let forgets = self.must_rewrite;
         let compacted = if rows.wants_rebuilding() && !forgets { Some(rows.without_removed()?) } else { None };
         let create = |extension: &str| {
             let file = disk::create(&temporary(&self.path().with_extension(extension)))?;
@@ -200,7 +185,7 @@ impl VectorFile {
         components.sync_all()?;
         let before = self.file.through();
         // Reset below, after all files are renamed.
-        self.anew = true;
+        self.must_rewrite = true;
         if forgets {
             self.file.commit(staged)?;
             self.rename_rows()?;
@@ -215,7 +200,7 @@ impl VectorFile {
         if end < before {
             rows.cut(end);
         }
-        (self.rows, self.codes_owed, self.anew) = (0, false, false);
+        (self.rows, self.codes_owed, self.must_rewrite) = (0, false, false);
         self.file.leave_packs()?;
         self.rebase(rows, sums)
     }

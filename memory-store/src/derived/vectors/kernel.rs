@@ -146,6 +146,15 @@ impl Kernels {
     }
 }
 
+/// Tolerance of a vector's unit length.
+pub(super) const UNIT_TOLERANCE: f32 = 1e-3;
+
+/// True if a vector is finite and of unit length.
+pub(in crate::derived) fn is_unit(vector: &[f32]) -> bool {
+    let length = Kernels::detected().dot_f32(vector, vector).sqrt();
+    length.is_finite() && (length - 1.0).abs() <= UNIT_TOLERANCE
+}
+
 /// Row `id` of a block of rows of `dimensions` codes.
 #[inline]
 fn row(rows: &[i8], dimensions: usize, id: u32) -> Option<&[i8]> {

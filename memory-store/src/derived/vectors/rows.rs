@@ -7,7 +7,10 @@ use std::{
 
 use memory_core::{NodeId, NodeRange, NodeSet, port::Slot};
 
-use super::{super::map::RowMap, kernel::quantize};
+use super::{
+    super::{cached::Data, map::RowMap},
+    kernel::quantize,
+};
 use crate::checksum;
 
 /// Vectors as rows, in the order of their slots. Row numbers are stable while the [`id`](Rows::id) is.
@@ -90,6 +93,35 @@ impl Base {
     }
 }
 
+impl Data for Rows {
+    fn heap(&self) -> usize {
+        let derived = if let Codes::Derived(codes) = &self.base.codes { codes.capacity() } else { 0 };
+        let numbers = self.scales.capacity() + self.base.sums.capacity() + self.components.capacity();
+        size_of::<Self>()
+            + self.slots.capacity() * size_of::<Slot>()
+            + numbers * size_of::<f32>()
+            + self.base.checked.capacity() * size_of::<AtomicU64>()
+            + self.codes.capacity()
+            + derived
+    }
+
+    fn through(&self) -> u64 {
+        self.through
+    }
+
+    fn bytes_in_memory(&self) -> u64 {
+        (self.codes.len() + size_of_val(self.components.as_slice())) as u64
+    }
+
+    fn compact(&mut self) {
+        if self.wants_rebuilding()
+            && let Ok(rest) = self.without_removed()
+        {
+            *self = rest;
+        }
+    }
+}
+
 impl Rows {
     pub(super) fn new(dimensions: usize) -> Self {
         Self { id: new_id(), dimensions, ..Self::default() }
@@ -111,23 +143,6 @@ impl Rows {
         if on_disk.is_empty() { (others.end, codes) } else { (on_disk.end, mapped) }
     }
 
-    /// Bytes of unsaved rows.
-    pub(super) fn bytes_in_memory(&self) -> u64 {
-        (self.codes.len() + size_of_val(self.components.as_slice())) as u64
-    }
-
-    /// Bytes on the heap, without mapped rows.
-    pub(super) fn heap(&self) -> usize {
-        let derived = if let Codes::Derived(codes) = &self.base.codes { codes.capacity() } else { 0 };
-        let numbers = self.scales.capacity() + self.base.sums.capacity() + self.components.capacity();
-        size_of::<Self>()
-            + self.slots.capacity() * size_of::<Slot>()
-            + numbers * size_of::<f32>()
-            + self.base.checked.capacity() * size_of::<AtomicU64>()
-            + self.codes.capacity()
-            + derived
-    }
-
     /// Rows that are all mapped.
     pub(super) fn of_base(dimensions: usize, slots: Vec<Slot>, scales: Vec<f32>, base: Base, through: u64) -> Self {
         let removed = scales.iter().filter(|scale| **scale == 0.0).count();
@@ -145,11 +160,6 @@ impl Rows {
 
     pub(super) fn removed(&self) -> usize {
         self.removed
-    }
-
-    /// Last node.
-    pub(super) fn through(&self) -> u64 {
-        self.through
     }
 
     pub(super) fn slots(&self) -> &[Slot] {

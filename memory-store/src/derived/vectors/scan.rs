@@ -1,14 +1,9 @@
 //! Compares a query with rows: all by codes, then the best of these by components.
 
-use std::{
-    cmp::Ordering,
-    num::NonZero,
-    ops::Range,
-    sync::{Mutex, OnceLock, PoisonError},
-    thread,
-};
+use std::{cmp::Ordering, num::NonZero, ops::Range};
 
 use super::{
+    super::parallel::{cores, parallel},
     kernel::{Kernels, quantize},
     rows::{DamagedRow, Rows},
 };
@@ -25,13 +20,6 @@ const SCATTERED: usize = 4;
 /// Minimum candidates to rescore. Codes are off by some 0.003 in cosine; if few results are wanted, as many others may
 /// be that close to each other.
 const FEWEST_CANDIDATES: usize = 32;
-
-/// The cores that this process may use, queried once: the system answers from several files, which takes longer to read
-/// than a few thousand vectors.
-pub(super) fn cores() -> NonZero<usize> {
-    static CORES: OnceLock<NonZero<usize>> = OnceLock::new();
-    *CORES.get_or_init(|| thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
-}
 
 /// A query as codes and as components.
 #[derive(Debug)]
@@ -75,13 +63,13 @@ impl Candidate {
 
 /// A conversation, or some of its rows, to search.
 #[derive(Clone, Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct RowSelection<'a> {
     pub(super) rows: &'a Rows,
     /// Rows that may be results, as runs in order.
     pub(super) runs: Vec<Range<usize>>,
 }
 
-impl Part<'_> {
+impl RowSelection<'_> {
     pub(super) fn selected(&self) -> usize {
         self.runs.iter().map(Range::len).sum()
     }
@@ -104,39 +92,26 @@ pub(super) fn candidates_for(limit: usize) -> usize {
 }
 
 /// The `limit` best rows by codes, unordered. Large parts are scanned on all cores.
-pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: usize) -> Vec<Candidate> {
-    let rows: usize = parts.iter().map(Part::selected).sum();
+pub(super) fn nearest_by_codes(parts: &[RowSelection<'_>], question: &Question, limit: usize) -> Vec<Candidate> {
+    let rows: usize = parts.iter().map(RowSelection::selected).sum();
     if limit >= rows {
         return all(parts);
     }
     let threads = threads_for(rows * question.codes.len());
-    let shares = shares(parts, rows.div_ceil(threads).max(1));
-    let Some((last, others)) = shares.split_last() else { return Vec::new() };
-    let scan = |share: &[Piece]| scan(parts, share, question, limit);
-    let mut found = thread::scope(|scope| {
-        let mut running = Vec::new();
-        for share in others {
-            running.push(thread::Builder::new().spawn_scoped(scope, || scan(share)).ok());
-        }
-        let mut found = scan(last);
-        for (thread, share) in running.into_iter().zip(others) {
-            // If a thread panicked or was refused, this thread does its share.
-            let scanned = thread.and_then(|thread| thread.join().ok());
-            found.extend(scanned.unwrap_or_else(|| scan(share)));
-        }
-        found
-    });
+    let shares = shares(parts, rows.div_ceil(threads.get()).max(1));
+    let scan = |(): &mut (), share: Vec<RowRun>, found: &mut Vec<_>| found.extend(scan(parts, &share, question, limit));
+    let mut found = parallel(threads, shares, 1, || (), scan);
     keep_best(&mut found, limit);
     found
 }
 
 /// Number of threads that are worthwhile for a pass over this many bytes.
-pub(super) fn threads_for(bytes: usize) -> usize {
-    cores().get().min(bytes / BYTES_A_THREAD).max(1)
+pub(super) fn threads_for(bytes: usize) -> NonZero<usize> {
+    NonZero::new(bytes / BYTES_A_THREAD).map_or(NonZero::<usize>::MIN, |threads| threads.min(cores()))
 }
 
-fn all(parts: &[Part<'_>]) -> Vec<Candidate> {
-    let mut all = Vec::with_capacity(parts.iter().map(Part::selected).sum());
+fn all(parts: &[RowSelection<'_>]) -> Vec<Candidate> {
+    let mut all = Vec::with_capacity(parts.iter().map(RowSelection::selected).sum());
     for (number, part) in parts.iter().enumerate() {
         let rows = part.runs.iter().cloned().flatten().filter(|row| !part.rows.is_removed(*row));
         all.extend(rows.map(|row| Candidate { part: number, row, score: 0.0 }));
@@ -150,12 +125,12 @@ fn all(parts: &[Part<'_>]) -> Vec<Candidate> {
 /// # Errors
 /// The first damaged row, with its part.
 pub(super) fn rescore(
-    parts: &[Part<'_>],
+    parts: &[RowSelection<'_>],
     question: &Question,
     mut candidates: Vec<Candidate>,
     limit: usize,
 ) -> Result<Vec<Candidate>, (usize, DamagedRow)> {
-    let score = |candidates: &mut [Candidate]| {
+    let score = |candidates: &mut [Candidate]| -> Result<(), (usize, DamagedRow)> {
         for candidate in candidates {
             let Some(part) = parts.get(candidate.part) else { continue };
             let row = part.rows.components(candidate.row).map_err(|damaged| (candidate.part, damaged))?;
@@ -166,20 +141,11 @@ pub(super) fn rescore(
     let threads = threads_for(candidates.len() * question.components.len() * size_of::<f32>() * SCATTERED);
     // In the order of positions, because adjacent rows share pages.
     candidates.sort_unstable_by_key(|candidate| (candidate.part, candidate.row));
-    if threads > 1 {
-        let share = candidates.len().div_ceil(threads);
-        let shares = Mutex::new(candidates.chunks_mut(share));
-        let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let run = || std::iter::from_fn(next).try_for_each(score);
-        thread::scope(|scope| {
-            // If the system refuses a thread, the others do its share.
-            let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
-            let threads: Vec<_> = (1..threads).filter_map(start).collect();
-            let scored = run();
-            threads.into_iter().fold(scored, |scored, thread| scored.and(thread.join().unwrap_or(Ok(()))))
-        })?;
-    } else {
-        score(&mut candidates)?;
+    let share = candidates.len().div_ceil(threads.get()).max(1);
+    let shares = candidates.chunks_mut(share);
+    let damaged = parallel(threads, shares, 1, || (), |(), share, damaged| damaged.extend(score(share).err()));
+    if let Some(damaged) = damaged.into_iter().next() {
+        return Err(damaged);
     }
     if limit != usize::MAX {
         keep_best(&mut candidates, limit);
@@ -232,10 +198,10 @@ impl Best {
 }
 
 /// A run of rows of a part.
-type Piece = (usize, Range<usize>);
+type RowRun = (usize, Range<usize>);
 
 /// Divides the rows of all parts into shares of `share` rows; the last may be smaller. There is at least one.
-fn shares(parts: &[Part<'_>], share: usize) -> Vec<Vec<Piece>> {
+fn shares(parts: &[RowSelection<'_>], share: usize) -> Vec<Vec<RowRun>> {
     let (mut shares, mut filling, mut room) = (Vec::new(), Vec::new(), share);
     for (number, part) in parts.iter().enumerate() {
         for run in &part.runs {
@@ -257,9 +223,9 @@ fn shares(parts: &[Part<'_>], share: usize) -> Vec<Vec<Piece>> {
 }
 
 /// The best rows of some pieces.
-fn scan(parts: &[Part<'_>], pieces: &[Piece], question: &Question, limit: usize) -> Vec<Candidate> {
+fn scan(parts: &[RowSelection<'_>], pieces: &[RowRun], question: &Question, limit: usize) -> Vec<Candidate> {
     let mut best = Best::new(limit);
-    let mut room = Room { products: [0; BATCH], scattered: Vec::new() };
+    let mut room = ScanBuffers { products: [0; BATCH], scattered: Vec::new() };
     let mut pieces = pieces;
     while let Some((number, _)) = pieces.first() {
         let (of_part, rest) = pieces.split_at(pieces.partition_point(|(part, _)| part <= number));
@@ -278,7 +244,7 @@ fn scan(parts: &[Part<'_>], pieces: &[Piece], question: &Question, limit: usize)
 }
 
 /// Buffers that are reused for each block, because there may be thousands of small blocks.
-struct Room {
+struct ScanBuffers {
     products: [i32; BATCH],
     /// Rows of short runs, relative to the block.
     scattered: Vec<u32>,
@@ -295,8 +261,8 @@ struct Block<'a> {
 
 impl Block<'_> {
     /// Scans the pieces within the block.
-    fn scan(&self, pieces: &[Piece], question: &Question, room: &mut Room, best: &mut Best) {
-        let Room { products, scattered } = room;
+    fn scan(&self, pieces: &[RowRun], question: &Question, room: &mut ScanBuffers, best: &mut Best) {
+        let ScanBuffers { products, scattered } = room;
         scattered.clear();
         let before = pieces.partition_point(|(_, run)| run.end <= self.begin);
         for (_, run) in pieces.get(before..).unwrap_or_default() {

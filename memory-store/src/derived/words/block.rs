@@ -12,14 +12,13 @@ use memory_core::{
 };
 
 use super::super::{
+    block::PLAIN,
     header::{Header, WORDS},
     map::FileMap,
 };
-use crate::{checksum, log::Leaves};
+use crate::{checksum, log::Leaves, wire::In};
 
 const MAGIC: [u8; 4] = *b"runs";
-/// Key epoch, nonce and authentication tag: zeros, because the block is not encrypted.
-const PLAIN: [u8; 4 + 12 + 16] = [0; 32];
 /// Magic, bytes of the runs, bytes and checksum of the body, encryption fields.
 const HEAD: usize = 4 + 8 + 8 + 4 + PLAIN.len();
 
@@ -80,24 +79,25 @@ impl StoredBlock {
 
     fn read(map: FileMap, store: [u8; 16]) -> Option<Self> {
         let bytes = map.as_ref();
-        let Header { store: of, fields, names, rest } = WORDS.read::<4>(bytes).ok()?;
+        let Header { store: of, fields: version, names, rest } = WORDS.read(bytes, 4).ok()?;
         let (head, after) = rest.split_at_checked(HEAD)?;
-        let [magic, runs_bytes, body_bytes, sum, plain] = split(head)?;
-        let length = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok();
-        let (runs_bytes, body_bytes) = (length(runs_bytes)?, length(body_bytes)?);
-        let (runs, after) = after.split_at_checked(runs_bytes)?;
-        let (crc, body) = after.split_first_chunk::<4>()?;
+        let (mut fields, mut after) = (In(head), In(after));
+        let magic = fields.array::<4>()?;
+        let (runs_bytes, body_bytes) = (read_length(&mut fields)?, read_length(&mut fields)?);
+        let sum = u32::from_le_bytes(fields.array()?);
+        let runs = after.take(runs_bytes)?;
+        let crc = u32::from_le_bytes(after.array()?);
+        let body = after.0;
         let is_good = of == store
             && magic == MAGIC
-            && plain == PLAIN
+            && fields.0 == PLAIN
             && body.len() == body_bytes
-            && checksum::crc32c_append(checksum::crc32c(head), runs) == u32::from_le_bytes(*crc);
+            && checksum::crc32c_append(checksum::crc32c(head), runs) == crc;
         if !is_good {
             return None;
         }
-        let (kind, version) = (names[0].to_owned(), u32::from_le_bytes(fields));
+        let (kind, version) = (names[0].to_owned(), u32::from_le_bytes(version.try_into().ok()?));
         let (runs, begin) = (read_runs(runs)?, bytes.len() - body.len());
-        let sum = u32::from_le_bytes(sum.try_into().ok()?);
         let body = Arc::new(Body { map, begin, sum, is_whole: OnceLock::new() });
         Some(Self { kind, version, runs, body })
     }
@@ -147,30 +147,19 @@ pub(super) fn runs_bytes(runs: &[BlockRun], leaves: &Leaves) -> Vec<u8> {
     out
 }
 
-fn read_runs(mut rest: &[u8]) -> Option<Vec<(ConversationId, NodeRange, Hash)>> {
-    fn array<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
-        let (array, after) = rest.split_first_chunk()?;
-        *rest = after;
-        Some(array)
-    }
-    let mut runs = Vec::new();
-    while !rest.is_empty() {
-        let length = usize::try_from(u64::from_le_bytes(*array(&mut rest)?)).ok()?;
-        let (name, after) = rest.split_at_checked(length)?;
-        rest = after;
-        let conversation = ConversationId::new(std::str::from_utf8(name).ok()?).ok()?;
-        let mut node = || NodeId::new(u64::from_le_bytes(*array(&mut rest)?));
+fn read_runs(bytes: &[u8]) -> Option<Vec<(ConversationId, NodeRange, Hash)>> {
+    let (mut rest, mut runs) = (In(bytes), Vec::new());
+    while !rest.0.is_empty() {
+        let length = read_length(&mut rest)?;
+        let conversation = ConversationId::new(std::str::from_utf8(rest.take(length)?).ok()?).ok()?;
+        let mut node = || NodeId::new(u64::from_le_bytes(rest.array()?));
         let nodes = NodeRange::new(node()?, node()?)?;
-        runs.push((conversation, nodes, Hash::from_bytes(*array(&mut rest)?)));
+        runs.push((conversation, nodes, Hash::from_bytes(rest.array()?)));
     }
     Some(runs)
 }
 
-/// Splits a head into its fields.
-fn split(head: &[u8]) -> Option<[&[u8]; 5]> {
-    let (magic, rest) = head.split_at_checked(4)?;
-    let (runs, rest) = rest.split_at_checked(8)?;
-    let (body, rest) = rest.split_at_checked(8)?;
-    let (sum, plain) = rest.split_at_checked(4)?;
-    Some([magic, runs, body, sum, plain])
+/// Reads a length of eight bytes.
+fn read_length(bytes: &mut In<'_>) -> Option<usize> {
+    usize::try_from(u64::from_le_bytes(bytes.array()?)).ok()
 }

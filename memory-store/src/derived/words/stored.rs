@@ -82,15 +82,6 @@ impl DerivedBlocks {
         Ok(listing)
     }
 
-    fn turn(&self) -> Result<Turn, DerivedError> {
-        let place = self.dir.display().to_string();
-        match Turn::wait(&self.dir) {
-            Ok(Some(turn)) => Ok(turn),
-            Ok(None) => Err(DerivedError::Busy { place }),
-            Err(source) => Err(DerivedError::io("lock", place, source)),
-        }
-    }
-
     fn list_holdings(&self) -> Result<Holdings, DerivedError> {
         let listing = self.list()?;
         let mut runs: BTreeMap<ConversationId, (BTreeSet<NodeRange>, DerivedSize)> = BTreeMap::new();
@@ -132,7 +123,7 @@ impl DerivedBlocks {
         if listing.strange.is_empty() && !listing.known.iter().any(|(_, block)| is_theirs(block)) {
             return Ok(());
         }
-        let _turn = self.turn()?;
+        let _turn = Turn::required(&self.dir)?;
         // Listed again under the turn, because another process may have finished a file meanwhile.
         let listing = self.list()?;
         let theirs = listing.known.iter().filter(|(_, block)| is_theirs(block)).map(|(path, _)| path);
@@ -146,7 +137,7 @@ impl DerivedBlocks {
 
     fn find_faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
         // A file that another process is writing is not a fault, so the turn is taken first.
-        let _turn = if self.writes && self.dir.exists() { self.turn().ok() } else { None };
+        let _turn = if self.writes && self.dir.exists() { Turn::required(&self.dir).ok() } else { None };
         let listing = self.list()?;
         let strange = listing.strange.iter().map(|path| strange(path));
         let damaged = |(path, block): &(PathBuf, StoredBlock)| {

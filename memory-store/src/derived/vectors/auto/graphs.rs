@@ -20,16 +20,17 @@ use memory_core::{
 
 use super::super::{
     super::{
+        cached::Data,
         disk,
         file::temporary,
         graph::{Codes, Graph, GraphBinding, GraphOptions},
         header::file_name,
         map::FileMap,
+        parallel::cores,
         turn::Turn,
     },
     exact::ExactIndex,
     rows::Rows,
-    scan::cores,
 };
 
 /// Vectors that are linked under one lock, during which inserts to the conversation wait: a few hundredths of a second.
@@ -102,13 +103,22 @@ impl Graphs {
         if entry.in_background.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (graphs, conversation) = (Arc::downgrade(self), conversation.clone());
-        let build = {
-            let entry = Arc::clone(&entry);
-            move || {
-                build_while_there(&graphs, &conversation);
-                entry.in_background.store(false, Ordering::Release);
+        let (graphs, conversation, of_thread) = (Arc::downgrade(self), conversation.clone(), Arc::clone(&entry));
+        // Leaves the other cores to callers that wait for an answer.
+        let threads = NonZero::new(cores().get() / 2).unwrap_or(NonZero::<usize>::MIN);
+        let build = move || {
+            // Upgraded for one step at a time, so that the builder does not keep a dropped index alive.
+            while let Some(graphs) = graphs.upgrade()
+                && let Some(exact) = graphs.exact.upgrade()
+            {
+                let (linked, rows) = graphs.step(&exact, &conversation, threads);
+                tracing::debug!(%conversation, linked, rows, "building a graph of vectors");
+                if linked >= rows {
+                    graphs.save(&exact, &conversation, NEWS_IN_BACKGROUND);
+                    break;
+                }
             }
+            of_thread.in_background.store(false, Ordering::Release);
         };
         if let Err(error) = thread::Builder::new().name("memory-graph".to_owned()).spawn(build) {
             tracing::warn!(%error, "no thread for building a graph of vectors");
@@ -119,7 +129,7 @@ impl Graphs {
     /// Links the missing rows of a graph on all cores, because a caller waits. Returns its number of rows.
     pub(super) fn build(&self, exact: &ExactIndex, conversation: &ConversationId, progress: &dyn Progress) -> usize {
         loop {
-            let Step { linked, rows } = self.step(exact, conversation, cores());
+            let (linked, rows) = self.step(exact, conversation, cores());
             progress.report(linked as u64, rows as u64);
             if linked >= rows {
                 self.save(exact, conversation, 0);
@@ -132,8 +142,8 @@ impl Graphs {
     pub(super) fn linked(&self, exact: &ExactIndex, conversation: &ConversationId) -> (usize, usize) {
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
-        exact.reading(conversation, |held| {
-            (self.of_rows(&entry, exact, conversation, &held.rows).graph.len(), held.rows.first_block().0)
+        exact.cache.reading(conversation, |held| {
+            (self.of_rows(&entry, exact, conversation, &held.data).graph.len(), held.data.first_block().0)
         })
     }
 
@@ -164,12 +174,12 @@ impl Graphs {
         built
     }
 
-    /// Links the next step of rows.
-    fn step(&self, exact: &ExactIndex, conversation: &ConversationId, threads: NonZero<usize>) -> Step {
+    /// Links the next step of rows; returns the number of linked rows and of all rows.
+    fn step(&self, exact: &ExactIndex, conversation: &ConversationId, threads: NonZero<usize>) -> (usize, usize) {
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
-        exact.reading(conversation, |held| {
-            let rows = &held.rows;
+        exact.cache.reading(conversation, |held| {
+            let rows = &held.data;
             let (count, codes) = rows.first_block();
             let mut built = self.of_rows(&entry, exact, conversation, rows);
             let linked = built.graph.len();
@@ -183,20 +193,20 @@ impl Graphs {
                 let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
                 built.graph.link(&Codes::new(rows.dimensions(), codes, rows.scales()), threads);
             }
-            Step { linked: end.max(linked), rows: count }
+            (end.max(linked), count)
         })
     }
 
     fn path(exact: &ExactIndex, conversation: &ConversationId) -> Option<PathBuf> {
         let name = file_name(conversation.as_str(), exact.model().as_str());
-        Some(exact.dir()?.join("graphs").join(name).with_extension("hnsw"))
+        Some(exact.cache.dir()?.join("graphs").join(name).with_extension("hnsw"))
     }
 
     /// Binding of a graph of the rows up to node `through`: the slots of the rows, and the leaf of the node in the log.
     /// The leaf is salted, so a log that was restored to an earlier state has no equal one. Vectors are not hashed,
     /// because the graph stays valid when a removed vector is gone from the disk.
     fn binding(exact: &ExactIndex, conversation: &ConversationId, rows: &Rows, through: u64) -> Option<GraphBinding> {
-        let anchor = exact.anchor(conversation);
+        let anchor = exact.cache.anchor(conversation);
         let leaf = anchor.leaf(through)?;
         let first = rows.rows_of(NodeRange::first_n(through)).end;
         let mut slots = Vec::with_capacity(first * 12);
@@ -225,7 +235,7 @@ impl Graphs {
             Ok(graph) if graph.len() <= rows.first_block().0 => Some(graph),
             Ok(_) => None,
             Err(why) => {
-                tracing::info!(path = %path.display(), %why, "a graph of vectors is set aside: building it anew");
+                tracing::info!(path = %path.display(), %why, "a graph of vectors is set aside and rebuilt");
                 None
             }
         }
@@ -234,12 +244,12 @@ impl Graphs {
     /// Saves a graph of rows that are on disk, if more than one in `news_in` of its rows is not in the file; with 0, if
     /// any is not.
     fn save(&self, exact: &ExactIndex, conversation: &ConversationId, news_in: usize) {
-        let Some(path) = Self::path(exact, conversation).filter(|_| exact.writes()) else { return };
+        let Some(path) = Self::path(exact, conversation).filter(|_| exact.cache.writes) else { return };
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let encoded = exact.reading(conversation, |held| {
+        let encoded = exact.cache.reading(conversation, |held| {
             let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
-            let (rows, linked) = (&held.rows, built.of(&held.rows));
+            let (rows, linked) = (&held.data, built.of(&held.data));
             let is_news = linked.saturating_sub(built.saved) > linked.checked_div(news_in).unwrap_or(0);
             let last = rows.slots().get(linked.checked_sub(1)?)?.node.get();
             // A node of which only some chunks are linked cannot be the last one of a file.
@@ -253,30 +263,6 @@ impl Graphs {
         match write(&path, &bytes) {
             Ok(()) => entry.built.write().unwrap_or_else(PoisonError::into_inner).saved = linked,
             Err(error) => tracing::warn!(path = %path.display(), %error, "a graph of vectors cannot be kept"),
-        }
-    }
-}
-
-/// Progress of building a graph.
-struct Step {
-    linked: usize,
-    rows: usize,
-}
-
-/// Leaves the other cores to callers that wait for an answer.
-fn half_of_the_cores() -> NonZero<usize> {
-    NonZero::new(cores().get() / 2).unwrap_or(NonZero::<usize>::MIN)
-}
-
-fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
-    // Upgraded for one step at a time, so that the builder does not keep a dropped index alive.
-    while let Some(graphs) = graphs.upgrade()
-        && let Some(exact) = graphs.exact.upgrade()
-    {
-        let Step { linked, rows } = graphs.step(&exact, conversation, half_of_the_cores());
-        tracing::debug!(%conversation, linked, rows, "building a graph of vectors");
-        if linked >= rows {
-            return graphs.save(&exact, conversation, NEWS_IN_BACKGROUND);
         }
     }
 }

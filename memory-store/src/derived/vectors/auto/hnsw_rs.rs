@@ -1,7 +1,10 @@
-//! The crate hnsw_rs instead of our graph.
+//! The crate hnsw_rs instead of our graph, with the input validation that it lacks.
 
 use std::{
+    any::Any,
     collections::HashMap,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, Ordering},
@@ -9,15 +12,22 @@ use std::{
     thread,
 };
 
+use hnsw_rs::prelude::{Distance, Hnsw};
 use memory_core::{ConversationId, port::Progress};
 
 use super::super::{
     super::graph::Near,
     exact::ExactIndex,
-    hnsw_rs::{HnswRs, HnswRsOptions},
+    kernel::{Kernels, is_unit},
     rows::Rows,
 };
 
+/// Maximum layers, also the limit of hnsw_rs.
+const LAYERS: usize = 16;
+/// Neighbours of a node: the crate's `max_nb_connection`, of which more than 256 end the process.
+const DEGREE: usize = 16;
+/// Candidates for the neighbours of a node.
+const EF_CONSTRUCTION: usize = 200;
 /// Vectors per step; few, because searches wait during a step.
 const STEP: usize = 32;
 
@@ -88,7 +98,7 @@ impl Backends {
         match found {
             Ok(found) => Some(found),
             Err(error) => {
-                tracing::warn!(%conversation, %error, "vectors are scanned until an index is built anew");
+                tracing::warn!(%conversation, %error, "vectors are scanned until an index is rebuilt");
                 *entry.built.write().unwrap_or_else(PoisonError::into_inner) = None;
                 None
             }
@@ -132,11 +142,11 @@ impl Backends {
     fn step(&self, exact: &ExactIndex, conversation: &ConversationId) -> Option<(usize, usize)> {
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, vectors, all) = exact.reading(conversation, |held| {
-            let rows = &held.rows;
+        let (first, vectors, all) = exact.cache.reading(conversation, |held| {
+            let rows = &held.data;
             let mut built = entry.built.write().unwrap_or_else(PoisonError::into_inner);
             if built.as_ref().is_none_or(|built| built.rows != rows.id()) {
-                let index = HnswRs::new(rows.dimensions(), rows.len(), HnswRsOptions::default());
+                let index = HnswRs::new(rows.dimensions(), rows.len());
                 *built = Some(Built { index, rows: rows.id() });
             }
             let first = built.as_ref().map_or(0, |built| built.index.len());
@@ -165,3 +175,146 @@ fn stand_in(rows: &Rows, row: usize) -> Option<Vec<f32>> {
     }
     rows.components(row).ok().map(<[f32]>::to_vec)
 }
+
+/// Why the backend rejected or did not find vectors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum HnswRsError {
+    /// The vector has another number of components.
+    #[error("a vector has {found} components, the index holds vectors of {expected}")]
+    Dimensions { expected: usize, found: usize },
+    /// The vector is not finite or not of unit length.
+    #[error("a vector is not finite, or not of unit length")]
+    BadVector,
+    /// The crate panicked in this or an earlier call. Its state is undefined, so build a new index.
+    #[error("hnsw_rs panicked: {message}; rebuild the index")]
+    Panicked { message: String },
+}
+
+/// An index of rows with the crate [hnsw_rs](https://docs.rs/hnsw_rs).
+///
+/// Holds a copy of each vector, is built on demand, and is never written to disk, because the crate reads its own files
+/// without checking edges, and a damaged one ends the process. Vectors are validated before the crate sees them.
+/// Inserts and searches exclude each other, which the crate requires but does not enforce. Its points are never
+/// iterated, which can hang during an insert. A panic becomes an error of that call and all later ones.
+///
+/// The crate draws levels at random, so two indexes of the same rows differ.
+struct HnswRs {
+    dimensions: usize,
+    state: RwLock<State>,
+}
+
+struct State {
+    index: Hnsw<'static, f32, Cosine>,
+    rows: usize,
+    /// Error of the crate's panic.
+    broken: Option<HnswRsError>,
+}
+
+/// One minus the cosine of unit vectors.
+#[derive(Clone, Copy, Debug)]
+struct Cosine(Kernels);
+
+impl Distance<f32> for Cosine {
+    fn eval(&self, a: &[f32], b: &[f32]) -> f32 {
+        // Rounding must not make it negative, because the crate uses negative values as markers.
+        (1.0 - self.0.dot_f32(a, b)).max(0.0)
+    }
+}
+
+impl HnswRs {
+    /// An empty index with room for about `rows`.
+    fn new(dimensions: usize, rows: usize) -> Self {
+        let index = Hnsw::new(DEGREE, rows.max(1), LAYERS, EF_CONSTRUCTION, Cosine(Kernels::detected()));
+        Self { dimensions, state: RwLock::new(State { index, rows: 0, broken: None }) }
+    }
+
+    /// Number of rows.
+    fn len(&self) -> usize {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).rows
+    }
+
+    /// Adds rows, numbered from [`len`](Self::len) on; on all cores if there are many.
+    ///
+    /// # Errors
+    /// [`HnswRsError`]; no row is added then, unless the crate panicked.
+    fn insert(&self, vectors: &[&[f32]]) -> Result<(), HnswRsError> {
+        vectors.iter().try_for_each(|vector| self.check(vector))?;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(broken) = &state.broken {
+            return Err(broken.clone());
+        }
+        let first = state.rows;
+        let rows: Vec<(&[f32], usize)> = vectors.iter().copied().zip(first..).collect();
+        let inserted = catch_unwind(AssertUnwindSafe(|| {
+            // The first row is added alone, because rows that are added in parallel to an empty index find no
+            // neighbours.
+            let (alone, others) = rows.split_at(rows.len().min(usize::from(first == 0)));
+            alone.iter().for_each(|row| state.index.insert_slice(*row));
+            match others {
+                [row] => state.index.insert_slice(*row),
+                _ => state.index.parallel_insert_slice(&others.to_vec()),
+            }
+        }));
+        inserted.map_err(|panic| state.fail(&*panic))?;
+        state.rows += rows.len();
+        Ok(())
+    }
+
+    /// The `limit` nearest rows that `keep` accepts, nearest first, as far as they are among `ef` candidates.
+    fn search(
+        &self,
+        query: &[f32],
+        limit: usize,
+        ef: usize,
+        keep: impl Fn(u32) -> bool,
+    ) -> Result<Vec<Near>, HnswRsError> {
+        self.check(query)?;
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let limit = limit.min(state.rows);
+        if let Some(broken) = &state.broken {
+            return Err(broken.clone());
+        }
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let ef = ef.clamp(limit, state.rows);
+        let row = |id: usize| u32::try_from(id).ok();
+        let filter = |id: &usize| row(*id).is_some_and(&keep);
+        let found = catch_unwind(AssertUnwindSafe(|| state.index.search_filter(query, ef, ef, Some(&filter))));
+        drop(state);
+        let found = found.map_err(|panic| self.state.write().unwrap_or_else(PoisonError::into_inner).fail(&*panic))?;
+        let near =
+            found.iter().filter_map(|found| Some(Near { row: row(found.d_id)?, likeness: 1.0 - found.distance }));
+        let mut near: Vec<Near> = near.collect();
+        near.sort_by(|a, b| b.likeness.total_cmp(&a.likeness).then(a.row.cmp(&b.row)));
+        near.truncate(limit);
+        Ok(near)
+    }
+
+    fn check(&self, vector: &[f32]) -> Result<(), HnswRsError> {
+        if vector.len() != self.dimensions {
+            return Err(HnswRsError::Dimensions { expected: self.dimensions, found: vector.len() });
+        }
+        if is_unit(vector) { Ok(()) } else { Err(HnswRsError::BadVector) }
+    }
+}
+
+impl State {
+    fn fail(&mut self, panic: &(dyn Any + Send)) -> HnswRsError {
+        let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+        let error = HnswRsError::Panicked { message: said.unwrap_or("without a word").to_owned() };
+        self.broken.insert(error).clone()
+    }
+}
+
+impl fmt::Debug for HnswRs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HnswRs")
+            .field("dimensions", &self.dimensions)
+            .field("rows", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

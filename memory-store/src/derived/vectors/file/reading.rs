@@ -13,33 +13,13 @@ use super::{
         rows::{Base, Codes, Rows},
     },
     VectorFile,
-    contents::Contents,
-    entries,
+    contents::{Contents, rows_of},
 };
 use crate::checksum;
 
 impl VectorFile {
-    /// Reads the valid part of the files; nothing if they cannot be read.
-    pub(super) fn read(&mut self) -> Rows {
-        self.try_read().unwrap_or_else(|error| {
-            tracing::warn!(path = %self.path().display(), %error, "a vector cache cannot be read: it is left alone");
-            Rows::new(self.dimensions)
-        })
-    }
-
     /// Reads the valid part of the files.
-    ///
-    /// # Errors
-    /// If the files cannot be checked, for example for lack of descriptors or memory.
-    pub(super) fn try_read(&mut self) -> io::Result<Rows> {
-        self.forget();
-        self.read_good().inspect_err(|_| {
-            self.forget();
-            self.file.leave_alone();
-        })
-    }
-
-    fn read_good(&mut self) -> io::Result<Rows> {
+    pub(super) fn read_good(&mut self) -> io::Result<Rows> {
         let mut contents = Contents::default();
         self.file.read(|header, body| contents.add(header, body))?;
         self.rows = contents.slots.len();
@@ -149,7 +129,7 @@ impl VectorFile {
     pub(super) fn drop_blocks(&mut self, row: usize) {
         let mut end = 0;
         let ends = self.file.blocks().iter().map(|block| {
-            end += entries::rows(&block.header);
+            end += rows_of(&block.header);
             end
         });
         let ends: Vec<usize> = ends.collect();

@@ -7,26 +7,27 @@ use memory_core::{ModelId, NodeSet, port::DerivedKind};
 use super::{
     super::super::{
         anchor::Anchor,
-        header::{VECTOR_ROWS, VECTORS, file_name},
-        kind::{ATTEMPTS, Contents, Depth, Kind, Listed, named},
+        cached::{CacheFile, Data},
+        header::{VECTOR_ROWS, VECTORS},
+        kind::{ATTEMPTS, Contents, Depth, Kind, Listed},
         map::ROWS_AT,
     },
-    EXTENSIONS, VectorFile, entries,
+    VectorFile,
+    contents::read_entries,
 };
 
 pub(in crate::derived) static KIND: Kind = Kind {
     kind: DerivedKind::Vectors,
-    directory: "vectors",
-    extensions: EXTENSIONS,
+    directory: VectorFile::DIRECTORY,
+    extensions: VectorFile::EXTENSIONS,
     formats: &[VECTORS, VECTOR_ROWS],
-    header: named::<8>,
-    stem: |[model, conversation]| file_name(conversation, model),
+    fields: 8,
     read,
     forget,
 };
 
 fn file(listed: &Listed, anchor: Anchor) -> Option<VectorFile> {
-    Some(VectorFile::new(&listed.packs, anchor, &ModelId::new(&listed.name), listed.number(0)?))
+    Some(VectorFile::new(&listed.packs, anchor, &ModelId::new(&listed.name), &listed.number(0)?))
 }
 
 fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
@@ -34,7 +35,7 @@ fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
     if depth == Depth::Headers {
         let mut count = 0;
         file.file.read(|header, body| {
-            let Some(entries) = entries::read(header, body) else { return false };
+            let Some(entries) = read_entries(header, body) else { return false };
             count += entries.iter().filter(|entry| entry.scale > 0.0).count() as u64;
             true
         })?;
@@ -54,7 +55,7 @@ fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool>
         if rows.remove(nodes) == 0 && file.good_bytes() == listed.bytes() {
             return Ok(true);
         }
-        file.anew = true;
+        file.must_rewrite = true;
         // A save writes nothing while another process is writing.
         file.save(&mut rows)?;
     }

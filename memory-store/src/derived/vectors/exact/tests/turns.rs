@@ -151,7 +151,7 @@ fn what_is_not_saved_follows_what_another_process_flushed() {
     advance(&first, &truth, 3);
     flush(&first);
     // Read again before the flush: it has the first rows from the disk, and its own after them.
-    let on_disk = || second.reading(&id("a"), |held| held.rows.on_disk());
+    let on_disk = || second.cache.reading(&id("a"), |held| held.data.on_disk());
     let deadline = Instant::now() + Duration::from_secs(10);
     while on_disk() != 3 {
         assert!(Instant::now() < deadline, "what another process flushed is never found");

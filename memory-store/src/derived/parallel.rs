@@ -2,9 +2,16 @@
 
 use std::{
     num::NonZero,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
     thread,
 };
+
+/// The cores that this process may use, queried once: the system answers from several files, which takes longer to read
+/// than a few thousand vectors.
+pub(super) fn cores() -> NonZero<usize> {
+    static CORES: OnceLock<NonZero<usize>> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
+}
 
 /// Applies `work` to each item on several threads, each with its own state and taking `grain` items at once. Returns
 /// the results in the order of the items.
