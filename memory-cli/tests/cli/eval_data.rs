@@ -1,7 +1,7 @@
-//! Real conversations through the real binary: in, shown at a tenth of their tokens, verified.
+//! Long conversations through the real binary: in, shown at a tenth of their tokens, verified.
 //!
-//! The data lies beside the project and may not be copied into it. Without it the tests are skipped, but fail
-//! where `CI=true`.
+//! A sample of our own making is in the tree. Real data lies next to the project and may not be copied into it: without
+//! it its tests are skipped, but fail where `CI=true`.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::{
@@ -47,7 +47,12 @@ fn file(store: &Store, conversation: &Value) -> String {
 }
 
 fn check(name: &str) {
-    let Some(data) = data(name) else { return };
+    if let Some(data) = data(name) {
+        check_all(&data);
+    }
+}
+
+fn check_all(data: &Path) {
     let store = Store::new();
     let conversations = values(&data.join("conversations.jsonl"));
     let files: Vec<_> = conversations.iter().map(|conversation| file(&store, conversation)).collect();
@@ -77,6 +82,11 @@ fn check(name: &str) {
     }
     // By words alone, a question whose words nobody said recalls nothing.
     assert!(without_recall <= conversations.len() / 6, "{without_recall} questions recalled nothing");
+}
+
+#[test]
+fn the_sample_is_shown_at_a_tenth_and_verified() {
+    check_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/sample"));
 }
 
 #[test]
