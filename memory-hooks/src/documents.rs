@@ -352,7 +352,7 @@ mod tests {
             pollster::block_on(store.record(&id, vec![Event::Tags(tags)])).unwrap();
             id
         };
-        // Of the same conversation.
+        // Documents of the same conversation.
         let words: Vec<_> = (0..40).map(|number| format!("{number} ")).collect();
         old("notes", &words.iter().map(String::as_str).collect::<Vec<_>>());
         let (ours, theirs) = (documents(&store), documents(&store));
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!((state.nodes, state.notes, state.is_of_notes()), (40, 42, true));
         let whole = format!("{all}newer");
         assert_eq!((texts(&ours), texts(&documents(&store))), (expected(&[("a", &whole)]), expected(&[("a", &whole)])));
-        // Of another one.
+        // Documents of another one.
         let earlier = old("retracted:list", &["1", "2"]);
         let list = || memory(&store).documents(ConversationId::new("list").unwrap()).following(earlier.clone());
         done(&list(), &append("3"));

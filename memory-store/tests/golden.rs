@@ -328,9 +328,8 @@ fn a_store_of_format_1_with_notes_opens_for_ever() {
 async fn all_notes(store: &LogStore, name: &str) -> Vec<Note> {
     let id = fork_of(name);
     let nodes = store.nodes(&id, NodeRange::first_n(99).unwrap()).await.unwrap();
-    let as_messages = nodes
-        .iter()
-        .map(|node| Note::of_message(NoteId::after(node.id.get() - 1), &node.message, node.at).expect("a note"));
+    let as_messages =
+        nodes.iter().map(|node| Note::of_message(NoteId::after(node.id.get() - 1), &node.message, node.at).unwrap());
     let mut notes: Vec<_> = as_messages.collect();
     notes.extend(store.notes(&id, NoteId::FIRST, NoteId::after(99)).await.unwrap());
     notes

@@ -105,9 +105,12 @@ impl Done {
     /// Losses of a file, as a sentence.
     fn lost(&self) -> Option<String> {
         match self {
-            Self::Exported(Exported { lost_summaries: 0, .. }) => None,
-            Self::Exported(Exported { conversation, lost_summaries: lost, .. }) => {
-                Some(format!("`{conversation}` without {}", counted(*lost, "lost summary", "lost summaries")))
+            Self::Exported(Exported { conversation, lost_summaries, lost_notes, .. }) => {
+                let summaries = (*lost_summaries, "lost summary", "lost summaries");
+                let lost =
+                    [summaries, (*lost_notes, "lost note", "lost notes")].into_iter().filter(|(lost, ..)| *lost > 0);
+                let lost: Vec<_> = lost.map(|(lost, one, many)| counted(lost, one, many)).collect();
+                (!lost.is_empty()).then(|| format!("`{conversation}` without {}", lost.join(" and ")))
             }
             Self::Written(done) => done.lost(),
         }

@@ -86,11 +86,11 @@ fn messages_that_are_not_embedded_are_counted_until_they_are() {
     assert_eq!(item(&told, "embedding model").0, "here");
     run(&["index"]);
     assert_eq!(item(&self::told(&store, &[], 0), "embedded messages"), ("here", None));
-    // What is kept beside conversations is never embedded, and is not missing.
+    // Notes are never embedded, and are not missing.
     let asked = store.file("asked.jsonl", "{\"op\": \"create_session\", \"session_id\": \"trip\", \"session\": {}}\n");
     let mut bridge = store.hybrid(&["--embedding-model", &model, "bridge", "--stdio"]);
     success(bridge.stdin(fs::File::open(asked).unwrap()));
-    assert_eq!(store.json(&["list", "--archived"])["conversations"].as_array().unwrap().len(), 3);
+    assert_eq!(store.json(&["verify"])["conversations"].as_array().unwrap().len(), 3);
     assert_eq!(item(&self::told(&store, &[], 0), "embedded messages"), ("here", None));
 }
 

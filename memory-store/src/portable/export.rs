@@ -28,8 +28,10 @@ pub struct Exported {
     pub summaries: u64,
     /// Its summaries that cannot be read any more, which are left out.
     pub lost_summaries: u64,
-    /// Its notes. Those that cannot be read any more are left out.
+    /// Its notes.
     pub notes: u64,
+    /// Its notes that cannot be read any more, which are left out.
+    pub lost_notes: u64,
     /// The Merkle root over its messages.
     pub root: Hash,
 }
@@ -59,6 +61,8 @@ pub async fn export(
         Ok(())
     })
     .await?;
+    let as_messages = if state.has_notes_as_messages() { state.nodes } else { 0 };
+    let lost_notes = state.notes.saturating_sub(as_messages + notes);
     let header = Header::new(&state, [state.nodes, summaries.len() as u64, notes], root);
 
     let mut lines = Lines::new(out);
@@ -76,7 +80,7 @@ pub async fn export(
     .await?;
     lines.close(root)?;
     let (nodes, summaries) = (header.nodes, header.summaries);
-    Ok(Exported { conversation: conversation.clone(), nodes, summaries, lost_summaries, notes, root })
+    Ok(Exported { conversation: conversation.clone(), nodes, summaries, lost_summaries, notes, lost_notes, root })
 }
 
 /// Passes the notes of a conversation to `take`, in order.

@@ -33,7 +33,7 @@ impl Numbered {
         &self.slots
     }
 
-    /// Those with numbers up to `last`, for a fork.
+    /// Records with numbers up to `last`, for a fork.
     pub(crate) fn fork(&self, last: u32) -> Self {
         Self::forked(self, self.slots.partition_point(|slot| slot.id <= last), last)
     }

@@ -313,7 +313,7 @@ fn noted() -> Vec<Request> {
     all
 }
 
-/// What is read of a conversation, with its messages as notes.
+/// Notes of a conversation, messages that are notes included.
 fn notes_of(store: &dyn Store, name: &str) -> Vec<Note> {
     let nodes = pollster::block_on(store.nodes(&id(name), NodeRange::first_n(99).unwrap())).unwrap();
     let as_note = |node: &Node| Note::of_message(NoteId::after(node.id.get() - 1), &node.message, node.at);
