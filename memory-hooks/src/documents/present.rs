@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ConversationId, Message, Node, NodeId, NodeRange, Role, Timestamp,
+    ConversationId, Mark, Message, Node, NodeId, NodeRange, Role, Timestamp,
     port::{
         BoxFuture, ConversationState, Losses, Notice, Query, ReadNodes, RetrieveError, Retrieved, Retriever as _,
         Scope, Source, StoreError,
@@ -42,6 +42,8 @@ impl Present {
             changed.push(NodeId::new(document.note.get()).unwrap_or(NodeId::FIRST));
         }
         let mut searched = state.clone().nodes(nodes.len() as u64).notes(0);
+        // An old store marks what holds documents, and nothing is searched that is marked so.
+        searched.tags.retain(|tag| !Mark::reserves(tag));
         // An id of its own, which no query names.
         searched.id = ConversationId::generate(Timestamp::default(), [0; 10]);
         let texts = Arc::new(Texts { state: searched, nodes, changed });

@@ -383,6 +383,8 @@ fn rewritten_segments_are_whole() {
         rewritten.insert(name.clone(), out);
     }
     assert!(filler > 1, "something was left out");
+    // These name an end of the log in a segment that is shorter now; a vacuum writes them anew.
+    rewritten.retain(|name, _| name != "HORIZON" && name != "cache/checkpoint");
     let dir = put(&rewritten);
     let (report, target) = rescue(dir.path()).unwrap();
     assert!(report.source.is_whole(), "{:?}", report.source.findings);
