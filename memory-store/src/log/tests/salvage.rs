@@ -375,6 +375,8 @@ fn rewritten_segments_are_whole() {
                 header
             };
             let place = place(out.len());
+            // As a vacuum writes it: the offset of an earlier frame may be behind the end now.
+            let header = FrameHeader { durable: place.offset, ..header };
             payload.finish(&header, &place, &mut out);
         }
         let end = Some(u32::try_from(out.len()).unwrap()).filter(|_| out.len() < bytes.len());
@@ -383,8 +385,6 @@ fn rewritten_segments_are_whole() {
         rewritten.insert(name.clone(), out);
     }
     assert!(filler > 1, "something was left out");
-    // These name an end of the log in a segment that is shorter now; a vacuum writes them anew.
-    rewritten.retain(|name, _| name != "HORIZON" && name != "cache/checkpoint");
     let dir = put(&rewritten);
     let (report, target) = rescue(dir.path()).unwrap();
     assert!(report.source.is_whole(), "{:?}", report.source.findings);
