@@ -1,7 +1,7 @@
 //! JSON values that keep all digits of their numbers, where `serde_json` keeps about seventeen.
 //!
 //! A number that parsing would change is stored as a string with a mark before it, and printed as the number again. The
-//! mark is random for each process, so that no file can contain it. Only [`line`] and [`pretty`] may print such
+//! mark is random for each process, so that no file can contain it. Only [`line()`] and [`pretty`] may print such
 //! values.
 
 use std::{
