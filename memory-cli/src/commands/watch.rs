@@ -1,14 +1,12 @@
 //! `memory watch`: follows transcripts of other programs while they are written.
 
 use std::{
+    cell::Cell,
     fs, io,
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::mpsc::{Receiver, Sender, channel},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use clap::Args as ClapArgs;
@@ -125,33 +123,47 @@ fn print(changed: &ChangedFile, captured: &Captured, globals: &Globals) -> anyho
     Ok(())
 }
 
-/// Longest time until a signal is noticed.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// True once SIGINT or SIGTERM came. Without these signals the system ends the program at once; the next run continues
-/// from the recorded state.
-struct Stop(Arc<AtomicBool>);
+/// SIGINT and SIGTERM, caught from its creation on. Without these signals the system ends the program at once; the next
+/// run continues from the recorded state.
+struct Stop {
+    signals: Receiver<()>,
+    is_asked: Cell<bool>,
+    /// Keeps the channel open, so that a wait lasts where there are no such signals.
+    _sender: Sender<()>,
+}
 
 impl Stop {
     fn listen() -> io::Result<Self> {
-        let stop = Self(Arc::default());
+        let (sender, signals) = channel();
         #[cfg(unix)]
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&stop.0))?;
+        {
+            use signal_hook::{
+                consts::{SIGINT, SIGTERM},
+                iterator::Signals,
+            };
+
+            let (mut caught, sender) = (Signals::new([SIGINT, SIGTERM])?, sender.clone());
+            let forward = move || {
+                for _ in caught.forever() {
+                    // Without a receiver, the program is ending already.
+                    if sender.send(()).is_err() {
+                        return;
+                    }
+                }
+            };
+            thread::Builder::new().name("signals".to_owned()).spawn(forward)?;
         }
-        Ok(stop)
+        Ok(Self { signals, is_asked: Cell::new(false), _sender: sender })
     }
 
     fn is_asked(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.wait(Duration::ZERO)
     }
 
     /// Waits at most `at_most`, or until the program must end. Returns true if it must.
     fn wait(&self, at_most: Duration) -> bool {
-        let until = Instant::now() + at_most;
-        while !self.is_asked() && Instant::now() < until {
-            thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
-        }
-        self.is_asked()
+        let is_asked = self.is_asked.get() || self.signals.recv_timeout(at_most).is_ok();
+        self.is_asked.set(is_asked);
+        is_asked
     }
 }
