@@ -72,6 +72,19 @@ impl Note {
 
     crate::setters! { sources: Vec<NodeRange> }
 
+    /// Checks that the note may follow the one numbered `last`, which is 0 if there is none, in a conversation of this
+    /// many messages.
+    ///
+    /// # Errors
+    /// [`StoreError::NoteConflict`] if it has another number.
+    pub fn check_follows(&self, conversation: &ConversationId, last: u64, nodes: u64) -> Result<(), StoreError> {
+        let next = NoteId::after(last);
+        if self.id == next || last == 0 && self.id.get() <= nodes + 1 {
+            return Ok(());
+        }
+        Err(StoreError::NoteConflict { conversation: conversation.clone(), note: self.id, next })
+    }
+
     /// The note in a message of a version without notes; `None` if the message is none.
     #[must_use]
     pub fn of_message(id: NoteId, message: &Message, at: Timestamp) -> Option<Self> {

@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, Summary,
-    SummaryId, SummaryOutline, Timestamp, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Role, Summary, SummaryId,
+    SummaryOutline, Timestamp, ViewId,
     plan::check_summary,
     port::{
         Appended, Changes, ConversationState, Event, ForkedFrom, NodeProof, Note, Place, Recorded, Revision, StoreError,
@@ -219,10 +219,7 @@ impl Conversation {
         for event in &events {
             self.check(id, event)?;
             let Event::Note(note) = event else { continue };
-            let next = NoteId::after(last_note);
-            if note.id != next && (last_note > 0 || note.id.get() > self.nodes.len() as u64 + 1) {
-                return Err(StoreError::NoteConflict { conversation: id.clone(), note: note.id, next });
-            }
+            note.check_follows(id, last_note, self.nodes.len() as u64)?;
             last_note = note.id.get();
         }
         Ok(events.into_iter().map(|event| self.apply(event)).collect())

@@ -402,11 +402,7 @@ impl<'a> View<'a> {
     fn check_note(&self, note: &Note) -> Result<(), StoreError> {
         let pending = self.trial.last_note.or_else(|| self.overlay.and_then(|overlay| overlay.last_note));
         let last = pending.map_or_else(|| self.on_disk.map_or(0, |there| there.notes.last()), NoteId::get);
-        let next = NoteId::after(last);
-        // Messages of an old store that are notes have the numbers before the first note.
-        if note.id != next && (last > 0 || note.id.get() > self.nodes() + 1) {
-            return Err(StoreError::NoteConflict { conversation: self.id.clone(), note: note.id, next });
-        }
+        note.check_follows(self.id, last, self.nodes())?;
         note.sources.iter().try_for_each(|run| self.check_node(run.last()))
     }
 
