@@ -80,7 +80,7 @@ pub fn strategy_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrat
     let selected = |view: SelectedView| {
         let settings: SelectedSettings = read(name, settings)?;
         checked(settings.thresholds)?;
-        Ok::<_, ManagerNameError>(view.configured(settings))
+        view.configured(settings).map_err(|why| ManagerNameError::Settings { name: name.to_owned(), why })
     };
     Ok(match name {
         "hierarchical" => {
@@ -135,6 +135,8 @@ mod tests {
         check("tiered", r#"{"immediate": 4, "shares": {"working": 0.6}}"#, true);
         check("hierarchical", r#"{"thresholds": {"recent_node_limit": 30}}"#, false);
         check("none", "[1]", false);
+        check("knowledge", r#"{"tail": 0.1, "share": 1.0}"#, true);
+        check("query-aware", r#"{"share": 1.1}"#, false);
         assert_eq!(SummarizingView::default().summary_ratio(0.95).clamped().summary_ratio, 0.8);
     }
 }

@@ -78,10 +78,14 @@ impl SelectedView {
         thresholds: Thresholds,
     }
 
-    pub(super) fn configured(self, settings: SelectedSettings) -> Self {
+    /// The view with these settings; otherwise the fault in them.
+    pub(super) fn configured(self, settings: SelectedSettings) -> Result<Self, String> {
         let SelectedSettings { tail, share, thresholds } = settings;
-        let share_of = |set: Option<f32>, default| set.unwrap_or(default).clamp(0.0, 1.0);
-        Self { tail: share_of(tail, self.tail), share: share_of(share, self.share), thresholds, ..self }
+        let set = Self { tail: tail.unwrap_or(self.tail), share: share.unwrap_or(self.share), thresholds, ..self };
+        match [("tail", set.tail), ("share", set.share)].into_iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {
+            Some((name, share)) => Err(format!("`{name}` is a share from 0 to 1, and {share} is not")),
+            None => Ok(set),
+        }
     }
 }
 
@@ -116,7 +120,7 @@ impl ContextStrategy for SelectedView {
             match self.selects {
                 Selects::Important => view.restore_nodes(by_importance(tree), most),
                 Selects::Relevant => view.restore_nodes(request.hits.iter().copied(), most),
-                // What is known stands beside the history, and needs the room.
+                // Standing lines are not in the history, and need the room.
                 Selects::Known => return,
             }
             view.refine(budget);
