@@ -87,7 +87,10 @@ impl Conversation {
         let mut last = state.last_note();
         while last > 0 {
             let first = last.saturating_sub(CHUNK - 1).max(1);
-            let is_of_it = |change: &NoteChange| matches!(change, NoteChange::Write { name, .. } | NoteChange::Remove { name } if name == MANAGER_STATE);
+            let is_of_it = |change: &NoteChange| match change {
+                NoteChange::Write { name, .. } | NoteChange::Remove { name } => name == MANAGER_STATE,
+                NoteChange::Append { .. } | NoteChange::Rename { .. } => false,
+            };
             let notes = notes_of(store, &state, first, last).await?;
             let found = notes.into_iter().rev().map(|note| note.change).find(is_of_it);
             if found.is_some() {

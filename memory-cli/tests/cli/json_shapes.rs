@@ -138,7 +138,7 @@ fn tables() -> BTreeMap<(bool, &'static str), Vec<Row>> {
             let like: Vec<_> = like.iter().map(|(path, kind, _)| (path.as_str(), kind)).collect();
             let within: BTreeSet<_> = table.iter().flat_map(|(path, ..)| prefixes(path)).collect();
             for prefix in within {
-                // Of two that are the same, the first has the rows.
+                // The first of two equal types has the rows.
                 if prefix.is_empty() && *here < *other {
                     continue;
                 }
