@@ -1,4 +1,4 @@
-//! A checkpoint beside a log.
+//! A checkpoint next to a log.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! A proof: what is read of it is the same after it was written again.
+//! A proof, which must read the same after it was written again.
 #![no_main]
 
 use memory_core::proof::Proof;

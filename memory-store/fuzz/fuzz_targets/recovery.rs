@@ -1,4 +1,4 @@
-//! A whole log, plain or compressed.
+//! A whole log, plain or compressed, which recovery must read without a panic.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

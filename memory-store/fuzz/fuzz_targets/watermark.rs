@@ -1,4 +1,4 @@
-//! A durable watermark beside a log.
+//! A durable watermark next to a log.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -25,7 +25,7 @@ use self::{
     walk::{Layer, Walk},
 };
 
-/// How a graph is built. Two graphs with the same options and rows are equal.
+/// Options of building a graph. Two graphs with the same options and rows are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphOptions {

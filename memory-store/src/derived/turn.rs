@@ -26,7 +26,7 @@ impl Turn {
         Self::within(dir, PATIENCE)
     }
 
-    /// As [`Self::wait`]; an error if another process keeps the right.
+    /// The same as [`Self::wait`], but an error if another process keeps the right.
     pub(super) fn required(dir: &Path) -> Result<Self, DerivedError> {
         let place = dir.display().to_string();
         match Self::wait(dir) {

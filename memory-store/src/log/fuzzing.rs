@@ -38,7 +38,7 @@ use super::{
 };
 use crate::{ExportFile, ReadLimits};
 
-/// How many bytes this thread has looked at for frames since it was asked last: a measure of work that is the same on
+/// Number of bytes that this thread has scanned for frames since the last call: a measure of work that is the same on
 /// every machine.
 #[must_use]
 pub fn take_scanned() -> u64 {
@@ -50,7 +50,7 @@ const NODE: u64 = 256;
 /// Nodes that are read of each conversation.
 const MOST_READ: u64 = 64;
 
-/// Where stores are in memory.
+/// Directory of the stores on the simulated disk.
 fn root() -> &'static Path {
     Path::new("/store")
 }
@@ -163,7 +163,7 @@ fn use_all_of(disk: &SimDisk, forged: bool) -> u64 {
     nodes * NODE
 }
 
-/// One record: its length, its checksum and its body. Whatever is read of it is the same after it was written again.
+/// One record: its length, its checksum and its body. A record that is read and written again reads the same.
 pub fn record(bytes: &[u8]) -> u64 {
     if let Ok(body) = parse_record(bytes) {
         decode(body);
@@ -187,7 +187,7 @@ fn decode(body: &[u8]) {
             stored.rehash();
             let mut again = Vec::new();
             if stored.encode_onto(&mut again).is_ok() {
-                // As text, since an importance that is NaN does not equal itself.
+                // Compared as text, since an importance that is NaN does not equal itself.
                 let read = parse_record(&again).ok().and_then(read_message);
                 assert_eq!(format!("{read:?}"), format!("{:?}", Some(stored)));
             }
@@ -233,7 +233,7 @@ pub fn recovery(bytes: &[u8]) -> u64 {
     nodes.iter().sum::<u64>() + 4 * images
 }
 
-/// How long an image the header of a compressed segment names.
+/// Length in bytes of the image that the header of a compressed segment names; 0 without one.
 fn image_bytes(bytes: &[u8]) -> u64 {
     let mut bytes = bytes.to_vec();
     mend::compressed(&mut bytes);
@@ -313,7 +313,7 @@ pub fn checkpoint(bytes: &[u8]) -> u64 {
         .sum()
 }
 
-/// A durable watermark beside a log. The first 16 bytes are generation and position, sealed as the store does it; all
+/// A durable watermark next to a log. The first 16 bytes are generation and position, sealed as the store does it; all
 /// of them are an unmodified `HORIZON`. A reader that has the store open sees it appear.
 pub fn watermark(bytes: &[u8]) -> u64 {
     let (disk, id) = whole();

@@ -49,13 +49,13 @@ pub(crate) const MOST_SIFTED: u64 = 1 << 24;
 pub(crate) struct Applied {
     /// The conversation's number.
     pub(crate) conversation: u64,
-    /// How it begins, when the frame opened it, and where that record stands.
+    /// The opening of the conversation and the place of its record, if the frame has one.
     pub(crate) opened: Option<(Opening, Location)>,
     pub(crate) nodes_before: u64,
     pub(crate) changes: Vec<Change>,
 }
 
-/// Where reading the log has stopped, and what is needed to go on from there.
+/// The end of the part of the log that was read, with the state that reading on needs.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     /// After the last frame that was applied.
@@ -63,7 +63,7 @@ pub(crate) struct Cursor {
     pub(crate) next_lsn: u64,
     /// The last frame that was applied.
     pub(crate) last_frame: Option<Location>,
-    /// Where the last segment ends, if its header declares it.
+    /// The end of the last segment, if its header declares it.
     pub(crate) declared_end: Option<u32>,
     /// True if damage stands between the last good frame and the next one.
     pub(crate) gap: bool,
@@ -88,7 +88,7 @@ impl Default for Cursor {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: StoreId,
-    /// How many times everything was read again since the store was opened.
+    /// Number of complete rereads since the store was opened.
     pub(crate) epoch: u64,
     names: BTreeMap<ConversationId, u64>,
     conversations: HashMap<u64, Conversation>,
@@ -102,11 +102,11 @@ pub(crate) struct State {
     /// The first damage that may hold the opening of a conversation. Until it is gone no conversation is begun: its
     /// name could be that of the lost one.
     lost_opening: Option<Damage>,
-    /// How many nodes of all conversations are lost so far.
+    /// Number of lost nodes of all conversations.
     lost: u64,
-    /// How many summaries were checked one by one for forks.
+    /// Number of summaries that were checked one by one for forks.
     pub(crate) sifted: u64,
-    /// About how many keys are only in memory.
+    /// Approximate number of keys that are only in memory.
     pub(crate) recent_keys: u64,
 }
 

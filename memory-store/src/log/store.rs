@@ -299,7 +299,7 @@ impl Leaves {
         self.0.directory.id
     }
 
-    /// How many nodes the log has of a conversation, readable or not; 0 while that is unknown.
+    /// Number of nodes of a conversation in the log, readable or not; 0 while it is unknown.
     pub(crate) fn count(&self, conversation: &ConversationId) -> u64 {
         let state = self.0.current().ok();
         state.and_then(|state| Some(state.find(conversation)?.nodes())).unwrap_or(0)

@@ -89,7 +89,7 @@ impl ExportFile {
         &self.header.conversation
     }
 
-    /// How many messages it holds.
+    /// Number of its messages.
     #[must_use]
     pub fn nodes(&self) -> u64 {
         self.header.nodes

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read, Seek, Write},
 };
 
-/// How much of a file, or of a stream, is read before it is refused.
+/// Limits beyond which a file or a stream is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadLimits {
@@ -26,7 +26,7 @@ impl ReadLimits {
     memory_core::setters! { const line: u64, const stream: u64 }
 }
 
-/// The source of an [`io::Error`]: a stream went on after what is kept of one.
+/// The source of an [`io::Error`] for a stream that is longer than [`ReadLimits::stream`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it goes on after {0} bytes, and no more is kept of a stream: store it in a file and read that, or raise the limit \
@@ -34,7 +34,7 @@ impl ReadLimits {
 )]
 pub struct StreamTooLong(pub u64);
 
-/// Reads a stream, and keeps what was read in a temporary file that has no name.
+/// Reads a stream, and keeps the bytes in a temporary file that has no name.
 pub struct Spool<'a> {
     from: &'a mut dyn Read,
     file: File,
@@ -58,7 +58,7 @@ impl<'a> Spool<'a> {
         Ok(Self { from, file: tempfile::tempfile()?, most, kept: 0 })
     }
 
-    /// The file, at its beginning, with what was read.
+    /// The file of the bytes that were read, at its beginning.
     ///
     /// # Errors
     /// When the file cannot be rewound.

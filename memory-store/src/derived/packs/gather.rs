@@ -51,7 +51,7 @@ impl Packs {
         self.gather_beyond(LOOSE, STAYING)
     }
 
-    /// As [`Self::gather`], with other numbers of loose conversations.
+    /// Like [`Self::gather`], with other numbers of loose conversations.
     pub(in crate::derived) fn gather_beyond(&self, most_loose: usize, staying: usize) -> io::Result<bool> {
         let mut loose: Vec<(String, Loose)> = self.loose()?.into_iter().collect();
         loose.retain(|(_, files)| files.bytes() <= LARGEST_CONVERSATION);

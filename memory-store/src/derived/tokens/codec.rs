@@ -194,7 +194,7 @@ mod tests {
         let (mut worst, mut sum) = (0.0_f32, 0.0);
         for seed in 0..200 {
             let a = unit(seed, dimensions);
-            // Half of it is the same, so that cosines are not all about nought.
+            // Half of each vector is the other one, so that cosines are not all near 0.
             let b: Vec<f32> = unit(seed + 1_000, dimensions).iter().zip(&a).map(|(b, a)| a + b).collect();
             let length = b.iter().map(|x| x * x).sum::<f32>().sqrt();
             let b: Vec<f32> = b.into_iter().map(|x| x / length).collect();

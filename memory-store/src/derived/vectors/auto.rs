@@ -61,19 +61,19 @@ impl AutoIndex {
         }
     }
 
-    /// As [`ExactIndex::in_memory`].
+    /// The index in memory alone; see [`ExactIndex::in_memory`].
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
         Self::over(ExactIndex::in_memory(model, dimensions), options)
     }
 
-    /// As [`ExactIndex::beside`].
+    /// The index next to a log; see [`ExactIndex::beside`].
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
         Self::over(ExactIndex::beside(store, model, dimensions), options)
     }
 
-    /// As [`ExactIndex::open`].
+    /// The index in a directory; see [`ExactIndex::open`].
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize, options: AutoOptions) -> Self {
         Self::over(ExactIndex::open(dir, model, dimensions), options)
@@ -108,7 +108,7 @@ impl AutoIndex {
         })
     }
 
-    /// As [`ExactIndex::forget`].
+    /// Forgets the vectors and the graph of a conversation, for the log that [`ExactIndex::forget`] describes.
     ///
     /// # Errors
     /// If a file cannot be removed; the vectors in memory are gone nevertheless.

@@ -270,7 +270,7 @@ mod tests {
         // The magic in front is gone; the one at the end still identifies the file.
         file[..8].fill(0);
         assert_eq!(open(&file).image().unwrap(), image);
-        // Nothing shows any more what the blocks are: that is damage, and not a plain segment.
+        // Both copies of the header are damaged; the magic still shows that this is not a plain segment.
         let end = file.len() - 64;
         file[..8].copy_from_slice(b"MEMSEGZ\n");
         file[20] ^= 1;

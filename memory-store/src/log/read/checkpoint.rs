@@ -67,8 +67,8 @@ impl Saved {
         Some(Self { file: kept, store, format, body, end })
     }
 
-    /// Where the log ended when it was written. Everything before that was on disk: a log that ends sooner has lost its
-    /// end, whether the checkpoint fits or not.
+    /// End of the log when the checkpoint was written. Everything before it was on disk: a log that ends sooner is
+    /// damaged, whether the checkpoint fits or not.
     pub(crate) fn end(&self) -> Location {
         self.end
     }

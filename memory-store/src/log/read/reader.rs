@@ -35,7 +35,7 @@ pub(crate) struct Reader<'s> {
     mapped: Option<(u32, &'s [u8])>,
     window: Vec<u8>,
     at: Option<Location>,
-    /// Where the last record of the current run ends.
+    /// End of the last record of the current run.
     until: Option<Location>,
 }
 
@@ -206,8 +206,8 @@ impl<'s> Reader<'s> {
         Ok(self.window.get(range).unwrap_or_default())
     }
 
-    /// Where in the window the record at `location` stands, after reading it if need be. A record that is cut off by
-    /// the end of the file is left to the parser, which reports it.
+    /// Range in the window of the record at `location`, which is read if the window lacks it. A record that is cut off
+    /// by the end of the file is left to the parser, which reports it.
     fn fetch(&mut self, segment: &Segment, location: Location, most: Option<u32>) -> Result<Range<usize>, StoreError> {
         if let Some(range) = self.in_window(location) {
             return Ok(range);
@@ -220,7 +220,7 @@ impl<'s> Reader<'s> {
         Ok(0..self.window.len())
     }
 
-    /// How many bytes to read at `location`: to the end of the run, or else of the record as far as that is known.
+    /// Number of bytes to read at `location`: up to the end of the run, or else of the record as far as that is known.
     fn width(&self, location: Location, most: Option<u32>) -> usize {
         let most = (most.unwrap_or(WINDOW).min(WINDOW) as usize).max(RECORD_HEADER);
         let Some(until) = self.until else { return most };

@@ -26,12 +26,12 @@ const ENDS_EARLY: &str = "it ends before what is known to have been on disk (if 
 /// Called with each frame that was applied: its header, its place, and its payload.
 pub(crate) type OnFrame<'f> = dyn FnMut(&FrameHeader, Location, &[u8]) + 'f;
 
-/// How far reading a segment came.
+/// Result of reading a segment.
 #[derive(Debug)]
 pub(crate) struct Read {
     /// Everything before this offset is proven to have been on disk.
     pub(crate) durable: u32,
-    /// Where the next frame would be written.
+    /// Offset of the next frame to write.
     pub(crate) end: u32,
     /// The half-written end.
     pub(crate) torn: Option<TornTail>,

@@ -137,7 +137,7 @@ pub(crate) fn survey(
 struct Before {
     number: u32,
     path: PathBuf,
-    /// Where its last frame ends.
+    /// Offset of the end of its last frame.
     end: u32,
     /// Its declared end, if it was rewritten; what the next segment records is out of date then.
     says: Option<u32>,
@@ -150,9 +150,9 @@ struct Survey<'s> {
     next_lsn: u64,
     /// True if a finding stands between the last frame and the next.
     gap: bool,
-    /// How many nodes each conversation has so far.
+    /// Number of nodes of each conversation so far.
     nodes: HashMap<u64, u64>,
-    /// How deep each fork is in its chain of forks.
+    /// Depth of each fork in its chain of forks.
     depths: HashMap<u64, u32>,
     names: HashSet<ConversationId>,
     /// Nodes lost so far, of all conversations.

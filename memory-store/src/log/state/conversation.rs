@@ -80,7 +80,7 @@ pub(crate) struct Conversation {
     pub(crate) number: u64,
     /// The owner, if there is one.
     pub(crate) owner: Option<OwnerId>,
-    /// Where it was forked from, if it was. Its shared prefix may go on in the parent's own shared prefix.
+    /// The past that a fork shares with its parent; may reach into the past that the parent itself shares.
     pub(crate) past: Option<Past>,
     /// Its depth in a chain of forks.
     pub(crate) depth: u32,
@@ -136,7 +136,7 @@ impl Conversation {
         }
     }
 
-    /// How many of the first `nodes` nodes cannot be read.
+    /// Number of unreadable nodes among the first `nodes`.
     pub(crate) fn lost_among(&self, nodes: u64) -> u64 {
         let begun = self.lost.partition_point(|run| run.first().get() <= nodes);
         let runs = self.lost.iter().take(begun);
@@ -158,7 +158,7 @@ impl Conversation {
         }
     }
 
-    /// How many nodes; the last node's position.
+    /// Number of nodes, which is the last node's position.
     pub(crate) fn nodes(&self) -> u64 {
         self.nodes.len()
     }

@@ -63,7 +63,7 @@ impl Numbered {
         Ok(())
     }
 
-    /// Where those with these numbers stand.
+    /// Locations of the views or notes with these numbers.
     pub(crate) fn locations(&self, first: u64, last: u64) -> Vec<Location> {
         let from = self.slots.partition_point(|slot| u64::from(slot.id) < first);
         let wanted = self.slots.iter_from(from).take_while(|slot| u64::from(slot.id) <= last);

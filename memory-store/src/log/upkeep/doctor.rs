@@ -193,8 +193,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Examines the store in `path`: reads every byte of its log, and changes nothing. It takes no lock, so it works beside
-/// a writer, whose unfinished write may show as a torn tail, and where a store cannot be opened for writing.
+/// Examines the store in `path`: reads every byte of its log, and changes nothing. Takes no lock, so it works next to a
+/// writer, whose unfinished write may show as a torn tail, and where a store cannot be opened for writing.
 ///
 /// # Errors
 /// Where there is no store, or one of a newer format. Damage is not an error; it is in the result.
@@ -225,9 +225,9 @@ struct Doctor {
     more: u64,
     builders: BTreeMap<u64, ReportBuilder>,
     torn: Option<TornTail>,
-    /// How many leaves each conversation had where forks begin, as far as that is known.
+    /// Numbers of leaves of each conversation at which forks begin, known from earlier passes.
     remembered: Remembered,
-    /// The same, found out too late.
+    /// Such numbers that only this pass found, after it had read past them; another pass needs them.
     forgotten: Remembered,
 }
 
@@ -240,7 +240,7 @@ struct ReportBuilder {
     summaries: BTreeMap<SummaryId, Vec<SummaryId>>,
     views: BTreeSet<ViewId>,
     notes: BTreeSet<NoteId>,
-    /// How many findings there were when its last frame came.
+    /// Number of findings before its last frame.
     findings_before: usize,
 }
 
@@ -472,7 +472,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("cache")).unwrap();
         assert_eq!(caches(&Disk, dir.path(), [0; 16]), (Vec::new(), Vec::new()), "what is missing holds nothing");
-        // As in a directory without the right to list it, which a test of an administrator could not take from itself.
+        // A file stands for a directory that may not be listed: a test that runs as root may list every directory.
         fs::write(dir.path().join("cache/words"), b"no directory").unwrap();
         let (stale, unlisted) = caches(&Disk, dir.path(), [0; 16]);
         let [(path, why)] = unlisted.as_slice() else { panic!("{unlisted:?}") };

@@ -89,7 +89,7 @@ struct Overlay {
     summaries: Vec<Summary>,
     /// The number of the last view, where there are new ones.
     last_view: Option<ViewId>,
-    /// The same of notes.
+    /// The number of the last note, where there are new ones.
     last_note: Option<NoteId>,
 }
 

@@ -8,7 +8,7 @@ use memory_core::{
 
 use super::prepared::Prepared;
 
-/// Where an answer goes.
+/// Sender of the answer to a request.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// Something to be written.

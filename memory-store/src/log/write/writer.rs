@@ -33,7 +33,7 @@ use crate::log::{
 /// A commit group is written once it has this many bytes, even if more requests wait.
 const MOST_GROUP_BYTES: usize = 8 << 20;
 
-/// How long to let other processes that wait for the write lock go first.
+/// Time for which other processes that wait for the write lock go first.
 const COURTESY: Duration = Duration::from_millis(2);
 
 /// Frames that go to disk together.
@@ -41,7 +41,7 @@ const COURTESY: Duration = Duration::from_millis(2);
 struct Group {
     bytes: Vec<u8>,
     applied: Vec<Applied>,
-    /// Where the last of them stands.
+    /// The place of the last frame.
     last_frame: Option<Location>,
     answers: Vec<Answer>,
 }
@@ -51,7 +51,7 @@ struct Group {
 pub(crate) struct WriterOptions {
     pub(crate) segment_bytes: u32,
     pub(crate) checkpoint_bytes: u64,
-    /// How long it waits for the write lock.
+    /// Time limit of waiting for the write lock.
     pub(crate) lock_timeout: Duration,
 }
 
@@ -333,7 +333,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Where the next frame of the group begins.
+    /// Offset of the next frame of the group in its segment.
     fn offset(&self) -> u32 {
         self.tail.end.saturating_add(u32::try_from(self.group.bytes.len()).unwrap_or(u32::MAX))
     }
@@ -342,7 +342,7 @@ impl Writer {
     fn commit(&mut self) -> Result<(), Failure> {
         let Group { mut bytes, applied, last_frame, answers } = mem::take(&mut self.group);
         if bytes.is_empty() {
-            // All of it was stored already: nothing to write or to publish.
+            // Every request was stored already, so there is nothing to write or to publish.
             answers.into_iter().for_each(|answer| answer.give(None));
             self.group.bytes = bytes;
             return Ok(());

@@ -13,7 +13,7 @@ pub enum Method {
     Scan,
     /// Graph, even for few vectors, except for a narrow selection.
     Graph,
-    /// As [`Method::Graph`], with the graph of the crate hnsw_rs, which is only in memory and rebuilt by each process.
+    /// Like [`Method::Graph`], with the graph of the crate hnsw_rs, which each process rebuilds in memory.
     #[cfg(feature = "hnsw-rs")]
     HnswRs,
 }

@@ -266,7 +266,7 @@ fn decode_nodes(bytes: &mut In<'_>, shared: Option<Nodes>) -> Option<Nodes> {
     Some(nodes)
 }
 
-/// How many items at the front are those of the parent.
+/// Number of items at the front that are the parent's.
 fn common<T: Copy + PartialEq>(all: &SharedVec<T>, parent: Option<&SharedVec<T>>) -> usize {
     let Some(parent) = parent else { return 0 };
     let most = all.len().min(parent.len());

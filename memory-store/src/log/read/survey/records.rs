@@ -26,7 +26,7 @@ pub(crate) enum Part {
 /// Records that cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadRecords {
-    /// Where in the frame.
+    /// Their bytes in the frame.
     pub(crate) range: Range<usize>,
     pub(crate) why: String,
     /// The node that is lost with it, by its index among those of the frame.
@@ -47,14 +47,14 @@ pub(crate) struct Reading<'a> {
     lost_opening: bool,
     /// The conversation that it opens, if any.
     pub(crate) opened: Option<Opening>,
-    /// How many nodes the frame has, lost ones included.
+    /// Number of nodes of the frame, including lost ones.
     pub(crate) nodes: u64,
-    /// How many of them are lost.
+    /// Number of lost ones among them.
     pub(crate) lost: u64,
     /// True if its readable records are notes, after the opening if there is one. Such a frame may count other nodes
     /// before it than there are.
     pub(crate) is_of_notes: bool,
-    /// The first unusable records, and how many more there are.
+    /// The first unusable records; the reason of the last counts the rest.
     pub(crate) bad: Vec<BadRecords>,
 }
 

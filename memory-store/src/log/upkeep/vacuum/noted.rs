@@ -1,4 +1,4 @@
-//! Conversations whose messages are notes, as versions without notes kept them, and what they become.
+//! Conversion of conversations whose messages are notes, as versions without notes kept them.
 
 use std::collections::{BTreeMap, HashSet};
 
