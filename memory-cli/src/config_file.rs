@@ -43,9 +43,9 @@ const LARGEST: u64 = 1 << 20;
 pub(crate) enum Choice {
     /// A file that must exist.
     Named(PathBuf),
-    /// This user's, if it exists; `None` where the user has no configuration directory.
+    /// The user's own file, if it exists; `None` where the user has no configuration directory.
     Default(Option<PathBuf>),
-    /// None at all.
+    /// No file.
     Off,
 }
 
@@ -77,12 +77,12 @@ pub(crate) struct Setting {
     /// The strategy, of a table in [`CONFIGURE`].
     pub(crate) strategy: Option<String>,
     pub(crate) place: Position,
-    /// As the option takes them: one, the elements of a list, or a table as JSON.
+    /// Values in the form that the option takes: one text, the elements of a list, or a table as JSON.
     pub(crate) texts: Vec<String>,
 }
 
 impl Setting {
-    /// As in `[mcp] port` or `[configure.last-words]`.
+    /// Name of the key in messages, such as `[mcp] port` or `[configure.last-words]`.
     pub(crate) fn shown(&self) -> String {
         match (&self.strategy, self.key.kind()) {
             (Some(strategy), _) => format!("[{}.{strategy}]", self.key.name),

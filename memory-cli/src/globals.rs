@@ -132,7 +132,7 @@ pub(crate) struct Globals {
     pub(crate) output: Output,
     /// The configuration file, whose values the flags have where nothing else gives one.
     pub(crate) file: ConfigFile,
-    /// Where each flag has its value from.
+    /// The parsed command line, which states the source of each flag's value.
     pub(crate) matches: ArgMatches,
     /// The whole command line, as it is without the configuration file.
     pub(crate) definition: fn() -> clap::Command,
@@ -170,7 +170,7 @@ impl Globals {
         }
     }
 
-    /// The same among the news of a command.
+    /// Drops the same notice from the news of a command.
     pub(crate) fn keep(&self, news: &mut Vec<News>) {
         if self.args.words_only {
             news.retain(|one| !matches!(one, News::Memory(Notice::WordsOnly { .. })));

@@ -78,7 +78,7 @@ impl ConversationState {
         self.tags.iter().filter(|tag| !Mark::reserves(tag)).cloned().collect()
     }
 
-    /// All its tags, as they are once it has the mark, or no longer has it.
+    /// All its tags, sorted, with the mark added if `is_set` and removed otherwise.
     #[must_use]
     pub fn tags_with(&self, mark: Mark, is_set: bool) -> Vec<String> {
         let mut tags: Vec<_> = self.tags.iter().filter(|tag| *tag != mark.tag()).cloned().collect();
@@ -89,7 +89,7 @@ impl ConversationState {
         tags
     }
 
-    /// Its tags as they are once its own tags are `own`: the reserved ones stay.
+    /// All its tags, sorted, with its own ones replaced by `own`; the reserved ones stay.
     #[must_use]
     pub fn tags_with_own(&self, own: &[String]) -> Vec<String> {
         let reserved = self.tags.iter().filter(|tag| Mark::reserves(tag));

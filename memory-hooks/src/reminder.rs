@@ -128,8 +128,7 @@ fn written(
     (text_of(&lead, &sections, &kept), nodes)
 }
 
-/// The lines by importance: goal and last exchange, then open questions and decisions by turns, then
-/// subjects.
+/// The lines by importance: goal and last exchange, then open questions and decisions in turn, then subjects.
 fn by_rank(sections: &[Section; 5]) -> Vec<(usize, Line)> {
     let [goal, decided, open, about, exchange] = sections;
     let of = |place: usize, section: &Section| {

@@ -132,7 +132,7 @@ pub enum Verdict {
     Kept,
     /// The plugin breaks the contract; states how.
     Broken(String),
-    /// There is nothing to check; states why.
+    /// The check does not apply; states why.
     Skipped(&'static str),
 }
 

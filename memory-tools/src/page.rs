@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 /// Tokens of the lines around entries.
 pub(crate) const FRAME: u32 = 120;
-/// Most pieces that the sign of used memory names.
+/// Most entries that the line about used memory names.
 const NAMED: usize = 6;
 /// The least bound that a tool accepts.
 pub(crate) const LEAST_TOKENS: u32 = 200;
@@ -90,7 +90,7 @@ pub(crate) struct TextPart {
 pub struct Page<'a, T> {
     memory: &'a Memory,
     left: u32,
-    /// Number of further entries that the sign of used memory may name.
+    /// Number of further entries that the line about used memory may name.
     named: usize,
     /// The entries.
     pub entries: Vec<T>,
@@ -107,7 +107,7 @@ pub trait Entry: Serialize {
     /// Marks the entry as shortened.
     fn shortened(&mut self);
 
-    /// Name of the entry in the sign of used memory, if it is named there.
+    /// Name of the entry in the line about used memory; `None`, the default, to leave it out there.
     fn piece(&self) -> Option<String> {
         None
     }
@@ -126,8 +126,8 @@ impl<'a, T: Entry> Page<'a, T> {
         self
     }
 
-    /// Adds an entry if it fits; the first one always, by its beginning if it is too long. Returns true if it was
-    /// added.
+    /// Adds an entry if it fits, and returns true if it was added. The first entry is always added, shortened if it is
+    /// too long, since a page without entries could not continue.
     pub fn push(&mut self, mut entry: T) -> bool {
         let mut tokens = self.tokens(&entry);
         if tokens > self.left && self.entries.is_empty() {
@@ -143,7 +143,7 @@ impl<'a, T: Entry> Page<'a, T> {
         fits
     }
 
-    /// Adds an entry even if it does not fit; then only a few words of it.
+    /// Adds an entry even if it does not fit; then only the first 80 characters of its words.
     pub(crate) fn push_always(&mut self, mut entry: T) {
         if self.tokens(&entry) > self.left {
             keep(entry.words(), 80);

@@ -118,7 +118,7 @@ pub(crate) fn list<T: Entry>(lead: &str, entries: &[T], after: &[Option<String>]
     text
 }
 
-/// The sign of used memory: entries, of which some are summaries.
+/// Line about the memory that `entries` use, of which `summaries` are summaries; `None` if no entry has a name.
 pub(crate) fn used<T: Entry>(entries: &[T], summaries: usize) -> Option<String> {
     let mut pieces: Vec<_> = entries.iter().filter_map(Entry::piece).collect();
     pieces.dedup();

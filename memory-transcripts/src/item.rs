@@ -59,7 +59,7 @@ pub struct Said {
     /// The message, with `imported: true` in its metadata and a key that is derived from the ids of the source, or from
     /// all records so far.
     pub message: Message,
-    /// When it was said, if the source states it.
+    /// Time of the message, if the source states it.
     pub at: Option<Timestamp>,
     /// Key of the previous message of the conversation; `None` for the first message, except in a fork.
     pub after: Option<MessageKey>,

@@ -17,7 +17,7 @@ pub(crate) enum ListItem {
     Message(Box<Message>, Option<String>),
     /// Reasoning that belongs to the model's next message.
     Reasoning(ContentBlock, Map<String, Value>, Option<String>),
-    /// No message; why, and the name to count.
+    /// A value that is no message, with the reason and the name to count.
     Skip(Why, String),
 }
 

@@ -7,7 +7,7 @@ use memory_core::OwnerId;
 use memory_search::ArchiveLimits;
 use memory_store::{Method, TokenBits};
 
-/// One backup a day.
+/// Default hours between two backups: one backup a day.
 const DAILY: NonZeroU32 = NonZeroU32::MIN.saturating_add(23);
 
 /// Configuration of a memory: the place of its store, and the ways to read it.

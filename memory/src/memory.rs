@@ -215,7 +215,7 @@ async fn catch_up(parts: Parts, lock_timeout: Duration) -> Result<(), Error> {
     for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_of_notes()) {
         let conversation = parts.memory.conversation(state.id);
         conversation.index().await?;
-        // This process holds the lease, so another task of it is at work.
+        // The lease is this process's, so another task of it is at work.
         while conversation.compact().await?.is_left_to_another {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }

@@ -100,7 +100,7 @@ pub enum OpenError {
     /// The store cannot be backed up to the directory of the configuration.
     #[error(transparent)]
     Backup(#[from] BackupError),
-    /// There are two summarizers: one of the program's own, and a model.
+    /// Both a summarizer of the program's own and a model were given.
     #[error(
         "a summarizer of the program's own has its own model and prompt: set either Builder::summarizer or \
          Builder::model_summaries"
@@ -112,7 +112,7 @@ pub enum OpenError {
     /// The parts do not fit together.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// There are no threads to work on.
+    /// No thread could be started for the calls.
     #[error("no threads to work on")]
     Threads(#[source] io::Error),
 }

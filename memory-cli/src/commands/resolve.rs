@@ -95,7 +95,7 @@ impl SeveralOrAll {
     }
 }
 
-/// The conversations that a context recalls from beside its own.
+/// The other conversations that a context recalls from.
 #[derive(Debug, Args)]
 pub(super) struct Others {
     /// Also recall from these conversations: `all`, or a conversation by its name, the beginning of it or its title,

@@ -32,7 +32,7 @@ pub(crate) enum FaultKind {
     Missing,
     /// The file cannot be read, or it is not TOML there.
     Unreadable,
-    /// There is no such key or table.
+    /// The key or table does not exist.
     Unknown,
     /// A key has a value that it does not take.
     Value,

@@ -59,12 +59,12 @@ pub(crate) enum Kind {
     List,
     /// A table of anything that JSON has.
     Table,
-    /// Such tables by the names of strategies.
+    /// Tables of anything that JSON has, by the names of strategies.
     Tables,
 }
 
 impl Kind {
-    /// As an error names it.
+    /// The kind in the words of an error.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Switch => "true or false",
@@ -107,7 +107,7 @@ impl Key {
         self.argument.get_env().and_then(|name| name.to_str())
     }
 
-    /// As in `[mcp] port`.
+    /// Name of the key in messages, such as `[mcp] port`.
     pub(crate) fn shown(&self) -> String {
         shown(self.table, self.name)
     }

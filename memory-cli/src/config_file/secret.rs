@@ -15,7 +15,7 @@ pub(crate) fn is_secret(name: &str) -> bool {
     }
 }
 
-/// Where a secret of this name comes from instead.
+/// Sentence that names the proper place of a secret.
 pub(super) fn instead(name: &str) -> String {
     let name = name.to_lowercase();
     let from = if name.contains("mcp") || name == "token" {

@@ -16,8 +16,8 @@ use crate::{ConversationId, Json, Message, WrittenBy};
 /// are registered before its [own](Self::register_own). A [state](ConversationManager::state) contains the base's state
 /// and its [own](Self::own_state), under its own name.
 pub trait ExtendedManager: fmt::Debug + Send + Sync + 'static {
-    /// As [`ConversationManager::identity`]. The name must differ from that of the base, whose states it does not
-    /// accept.
+    /// Like [`ConversationManager::identity`]. The name must differ from the base's, since a manager accepts only
+    /// states under its own name.
     fn identity(&self) -> WrittenBy;
 
     /// The extended manager.

@@ -43,14 +43,14 @@ struct Conversation {
     lost: BTreeSet<NodeId>,
     /// Nodes whose importance or pin was changed, one entry for each change.
     revised: Vec<NodeId>,
-    /// How often something was lost.
+    /// Number of losses.
     epoch: u64,
     title: Option<String>,
     tags: Vec<String>,
     forked_from: Option<ForkedFrom>,
-    /// How often each message was read.
+    /// Number of reads of each message.
     reads: BTreeMap<NodeId, u64>,
-    /// How often the outlines of all nodes were read.
+    /// Number of reads of the outlines of all nodes.
     outlines_read: u64,
     owner: Option<OwnerId>,
 }
@@ -314,13 +314,13 @@ impl MemoryStore {
         }
     }
 
-    /// How often each message was read so far, its leaf included. A message that was never read is missing.
+    /// Number of reads of each message so far, including those of its leaf. A message that was never read is missing.
     #[must_use]
     pub fn reads(&self, conversation: &ConversationId) -> BTreeMap<NodeId, u64> {
         self.lock().get(conversation).map(|there| there.reads.clone()).unwrap_or_default()
     }
 
-    /// How often the outlines of all nodes of a conversation were read so far.
+    /// Number of reads so far of the outlines of all nodes of a conversation.
     #[must_use]
     pub fn outlines_read(&self, conversation: &ConversationId) -> u64 {
         self.lock().get(conversation).map_or(0, |there| there.outlines_read)

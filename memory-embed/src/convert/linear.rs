@@ -65,7 +65,7 @@ pub(super) enum Smoothing {
     None,
     /// Divides each column of the inputs by its number; the weights are multiplied by it.
     Divide(Array1<f32>),
-    /// The same, for inputs that are divided already.
+    /// Multiplies the weights alone, for inputs that are divided already.
     Divided(Array1<f32>),
 }
 

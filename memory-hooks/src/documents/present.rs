@@ -42,7 +42,7 @@ impl Present {
             changed.push(NodeId::new(document.note.get()).unwrap_or(NodeId::FIRST));
         }
         let mut searched = state.clone().nodes(nodes.len() as u64).notes(0);
-        // An old store marks what holds documents, and nothing is searched that is marked so.
+        // An old store marks conversations of documents, and a search skips conversations with that mark.
         searched.tags.retain(|tag| !Mark::reserves(tag));
         // An id of its own, which no query names.
         searched.id = ConversationId::generate(Timestamp::default(), [0; 10]);

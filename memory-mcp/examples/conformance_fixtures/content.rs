@@ -23,7 +23,7 @@ fn resource_block(uri: &str, mime_type: &str, text: &str) -> Option<ContentBlock
     block(json!({"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": text}}))
 }
 
-/// What a tool answers that does nothing.
+/// Answer of a tool without an effect; `None` for another name.
 pub(crate) fn answer(name: &str) -> Option<CallToolResult> {
     let image = || block(json!({"type": "image", "data": PNG, "mimeType": "image/png"}));
     let blocks = match name {

@@ -1,4 +1,4 @@
-//! What there is to list.
+//! Lists of the tools, resources and prompts of the fixtures.
 
 use rmcp::model::{JsonObject, Prompt, PromptArgument, Resource, ResourceTemplate, Tool};
 use serde_json::{Value, json};

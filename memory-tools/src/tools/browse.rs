@@ -219,7 +219,7 @@ async fn dated(mut line: LevelLine, conversation: &Conversation, entry: &LevelEn
     line
 }
 
-/// The sign of used memory.
+/// Line about the memory that the entries use; `None` without entries.
 pub(crate) fn used(entries: &[LevelLine]) -> Option<String> {
     shown::used(entries, entries.iter().filter(|entry| entry.summary.is_some()).count())
 }

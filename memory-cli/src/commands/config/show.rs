@@ -26,7 +26,7 @@ const VARIABLES: [&str; 8] = [
     "HF_TOKEN",
 ];
 
-/// Where a value comes from.
+/// Source of a value.
 enum Origin {
     BuiltIn,
     File { line: usize },

@@ -183,9 +183,9 @@ mod tests {
     fn the_longer_of_the_two_is_cut_first() {
         // A short question stays whole.
         assert_eq!(pair(8, "a b", "c c c c c c").0, [0, 3, 5, 1, 6, 6, 6, 1]);
-        // A short text does.
+        // A short text stays whole.
         assert_eq!(pair(8, "c c c c c c", "a b").0, [0, 6, 6, 6, 1, 3, 5, 1]);
-        // Two that are equally long lose the same.
+        // A question and a text of equal length lose the same number of tokens.
         let (ids, types) = pair(9, "a a a a a a", "b b b b b b");
         assert_eq!(ids, [0, 3, 3, 3, 1, 5, 5, 5, 1]);
         assert_eq!(types, [0, 0, 0, 0, 0, 1, 1, 1, 1]);
