@@ -73,7 +73,7 @@ fn quantization(criterion: &mut Criterion) {
 fn graph(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
     for rows in [1_000, 10_000] {
-        // As many again to be linked one by one.
+        // The second half is linked row by row.
         let block = components(DIMENSIONS * 2 * rows, 4);
         let mut codes = Vec::new();
         let scales: Vec<f32> = block.chunks_exact(DIMENSIONS).map(|row| quantize(row, &mut codes)).collect();

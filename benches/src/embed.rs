@@ -93,7 +93,7 @@ fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Texts a second of all contenders, by turns.
+/// Texts a second of all contenders, in turn.
 fn speed(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let Contenders { full, int8, peers } = contenders;
     let key = |name: &str| format!("{name}{}", texts.suffix);
@@ -178,7 +178,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / count
 }
 
-/// Indexes a short message and then one of 5 MB, and prints by how many megabytes the second raised the peak of this process.
+/// Indexes a short message and then one of 5 MB, and prints by how many megabytes the second raised the peak memory of
+/// this process.
 ///
 /// # Errors
 /// When the model cannot be loaded, or the system does not report the peak.

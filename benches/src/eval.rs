@@ -80,7 +80,7 @@ pub struct EvalParts {
     pub store: Arc<dyn Store>,
     /// Answers the questions.
     pub retriever: Arc<dyn Retriever>,
-    /// Counts tokens; the scorer's figures are in `cl100k_base`.
+    /// Counts tokens; the data states its figures in `cl100k_base`.
     pub counter: Arc<dyn TokenCounter>,
     /// Assembles contexts.
     pub memory: Memory,

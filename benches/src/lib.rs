@@ -4,7 +4,7 @@
 //!
 //! - `figures` measures one [`Group`] of figures with [`Group::report`], which takes its [`Inputs`] and returns a
 //!   [`Report`]. Each [`Figure`] has a bar in `figures.toml` and the [`Measure`] of each peer, such as another store.
-//!   A [`Task`] is what a group measures in a process of its own, where an [`Appender`] is one of the stores.
+//!   A [`Task`] is work that a group measures in a process of its own; an [`Appender`] names the store of such a task.
 //! - `eval` imports evaluation data into the [`EvalParts`] of a memory and asks its questions. [`evaluate`] writes a run
 //!   file as [`EvalOptions`] state, with messages packed into a [`Budget`]. [`fit()`] fits the ranker's weights to a
 //!   [`Fit`], which [`weights_file`] prints. [`question_mode()`] measures single contexts and returns a [`QuestionMode`],

@@ -31,17 +31,23 @@ const SHORT: usize = 200;
 const RECORDS: usize = 100_000;
 /// Approximate bytes that all stores write before their files are removed.
 const ROOM: usize = 1 << 30;
-/// Reads in a round; runs in a round, and the records of each.
+/// Reads of single records in a round.
 const POINTS: u64 = 20_000;
+/// Reads of runs in a round.
 const RUNS: u64 = 1_000;
+/// Records of a run.
 const RUN: u64 = 50;
-/// Writers at once, and records of each in a round; those of a writer alone.
+/// Writers at once.
 const WRITERS: usize = 64;
+/// Records of each of several writers in a round.
 const EACH: usize = 50;
+/// Records of a writer alone in a round.
 const ALONE: usize = 200;
-/// Records of a small conversation and of a large one, and those appended to it in a round.
+/// Records of a small conversation.
 const SMALL: usize = 10_000;
+/// Records of a large conversation.
 const LARGE: usize = 1_000_000;
+/// Records that a round appends to a small or a large conversation.
 const APPENDED: usize = 2_000;
 
 /// Measures the group, with its files under `directory`.

@@ -36,13 +36,15 @@ use crate::{
     process,
 };
 
-/// The fixture that is called, and a message to summarize.
+/// The fixture that is called.
 const FIXTURE: &str = "memory_plugin_fixture_misbehaves";
+/// A message to summarize.
 const MESSAGE: &str = "After the tests we decided to ship version 2.4 on 12 March, if Priya agrees.";
 /// Calls of a round through the interface.
 const MANY: u32 = 200_000;
-/// Calls of a round through the host, and the pause before each.
+/// Calls of a round through the host.
 const CALLS: usize = 100;
+/// Pause before each call through the host.
 const REST: Duration = Duration::from_millis(10);
 /// Processes of a round that load a plugin.
 const PROCESSES: u32 = 8;
@@ -131,7 +133,7 @@ fn time_call(mut call: impl FnMut() -> Result<Written, Failure>) -> Result<[f64;
     Ok([took.as_secs_f64() * 1e9 / f64::from(MANY)])
 }
 
-/// A summarizer with the answers of the plugin, for direct calls.
+/// A summarizer that gives the plugin's answers, for direct calls.
 #[derive(Debug)]
 struct Fine;
 
@@ -151,8 +153,8 @@ fn host() -> Result<Figure> {
     let info = registry.load(&library(FIXTURE)?)?;
     let plugin = registry.summarizer(&info.name)?;
     let [[through], [directly]] = interleave([
-        Entrant::new("through the host", ["us"], || middle(&*plugin)),
-        Entrant::new("directly", ["us"], || middle(&Fine)),
+        Entrant::new("through the host", ["us"], || median_us(&*plugin)),
+        Entrant::new("directly", ["us"], || median_us(&Fine)),
     ])?;
     let note = "one call after a rest of 10 ms, from the port to the plugin on a thread of the host's, under a deadline, and \
                 back, less a direct call; the middle of a hundred";
@@ -160,7 +162,7 @@ fn host() -> Result<Figure> {
 }
 
 /// Median microseconds of a call.
-fn middle(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
+fn median_us(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
     let source = SummarySource::new(NodeRange::single(NodeId::FIRST), MESSAGE).role(Role::User).speaker("user");
     let sources = [source];
     let job = SummaryJob::new(Level::Summary, &sources, 20, &QuarterOfBytes);

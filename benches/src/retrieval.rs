@@ -30,8 +30,9 @@ use crate::{
     figure::{Entrant, Figure, Inputs, Samples, Spread, interleave},
 };
 
-/// Messages of the searched conversation, and hits of a search.
+/// Messages of the searched conversation.
 const MESSAGES: usize = 10_000;
+/// Hits of a search.
 const HITS: usize = 10;
 /// Questions of a round.
 const QUESTIONS: usize = 100;

@@ -1,4 +1,4 @@
-//! Made-up talks of two people each, for stores of many conversations: words by Zipf's law, with names, numbers and
+//! Made-up talks of two people, for stores of many conversations. Words follow Zipf's law, next to names, numbers and
 //! codes, so that questions have rare words and common ones. A number gives the same talk on every machine.
 
 use fastrand::Rng;
@@ -51,7 +51,7 @@ const VOWELS: &[&str] = &["a", "e", "i", "o", "u"];
 /// First rank of the topics' words, which no text draws by Zipf's law.
 const FIRST_TOPIC: usize = 20_000;
 
-/// The word of this rank, from 0: a common one, or one of three or more syllables. No two ranks have one word.
+/// The word of this rank, from 0: a common one, or one of three or more syllables. No two ranks share a word.
 fn word(rank: usize) -> String {
     if let Some(common) = COMMON.get(rank) {
         return (*common).to_owned();
@@ -69,9 +69,9 @@ fn word(rank: usize) -> String {
 
 const SECOND: i64 = 1_000;
 const HOUR: i64 = 3_600 * SECOND;
-/// Pause between two messages of a talk.
+/// Milliseconds between two messages of a talk.
 const PAUSE: i64 = 420 * SECOND;
-/// The first of January 2024.
+/// The first of January 2024, in milliseconds.
 const BEGIN: i64 = 1_704_067_200 * SECOND;
 
 /// Speakers and topics of one talk. Messages are generated on demand.

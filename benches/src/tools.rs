@@ -12,8 +12,9 @@ use anyhow::Result;
 use self::binary::Binary;
 use crate::figure::{Figure, Inputs};
 
-/// Messages of the measured store, and its only conversation.
+/// Messages of the measured store.
 const MESSAGES: usize = 10_000;
+/// The only conversation of the measured store.
 const CONVERSATION: &str = "ten-thousand";
 
 /// Measures the group, with its files under `scratch`.

@@ -18,7 +18,7 @@ pub(crate) fn write(path: &Path, tables: &[(String, String)]) -> Result<()> {
     fs::write(path, text).with_context(failed)
 }
 
-/// A table begins after the line `<!-- mark -->` and ends before the line `<!-- end of mark -->`.
+/// Replaces the lines between `<!-- mark -->` and `<!-- end of mark -->`, both of which must be there.
 fn replace(text: &str, mark: &str, table: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- end of {mark} -->"));
     let (before, rest) = text.split_once(&begin).with_context(|| format!("no line `{}`", begin.trim_end()))?;

@@ -6,6 +6,7 @@ use crate::{ci, conformance, invocation::Invocation, python, steps::Steps, stran
 
 /// Pinned because deny.toml is written in this version's format.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
+/// Pinned so that no release of the tool changes the check.
 const CARGO_HACK: &str = "cargo-hack@0.6.44";
 
 /// The fuzz targets, which only a nightly toolchain runs.
@@ -42,7 +43,7 @@ fn every_feature(workspace: &Workspace) -> Result<()> {
 /// Packages the libraries as for a registry, and builds each from its package.
 fn package(workspace: &Workspace) -> Result<()> {
     let names = workspace.libraries().into_iter().flat_map(|library| ["-p", library.name.as_str()]);
-    // Uncommitted changes are allowed.
+    // A nightly run may check a tree before it is committed.
     Invocation::cargo(workspace, "package").args(["package", "--locked", "--allow-dirty"]).args(names).run()
 }
 

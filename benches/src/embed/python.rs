@@ -17,7 +17,7 @@ const PEER: &str = include_str!("peer.py");
 /// Name of a file that marks a complete environment.
 const COMPLETE: &str = "complete";
 
-/// Finds or makes the environment in `parent`. Making it takes minutes and some gigabytes.
+/// Path of the Python of the environment in `parent`, which is made if it is missing: minutes, and some gigabytes.
 pub(super) fn environment(parent: &Path) -> Result<PathBuf> {
     let digest = blake3::hash(REQUIREMENTS.as_bytes()).to_hex();
     let directory = parent.join(format!("python-peers-{}", digest.get(..8).unwrap_or_default()));

@@ -21,7 +21,7 @@ const STEP_SIZE: f64 = 0.05;
 const L2: f64 = 1e-3;
 /// Parts into which the conversations of each data directory are dealt; each is held out once.
 const FOLDS: usize = 10;
-/// Share of the neighbours' chances in a score, in conversations of many people.
+/// Weight of the neighbours' chances in a score, in conversations of more than two people.
 const OF_NEIGHBOURS: f64 = 0.2;
 
 /// Fitted weights of one retriever, with their quality on held-out conversations.

@@ -1,4 +1,5 @@
-//! Run files and their scores: a line of JSON for each question, the scorer's measures of it, and tables of runs.
+//! Run files and their scores: a line of JSON for each question, its measures as `score.py` next to the evaluation data
+//! computes them, and tables of runs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,13 +33,13 @@ struct Line {
 
 /// Scores of the answer to one question, each 0..=1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Worth {
+struct AnswerScores {
     recall5: f64,
     recall10: f64,
     ndcg10: f64,
     /// The share of the evidence that was packed, if the run packs.
     packed: Option<f64>,
-    /// The share that a full context shows verbatim, and the history's share of its budget.
+    /// The share of the evidence that a full context shows verbatim.
     in_context: Option<f64>,
     history: Option<f64>,
 }
@@ -54,7 +55,7 @@ pub(crate) struct PackedShares {
     pub(crate) history: f64,
 }
 
-impl Worth {
+impl AnswerScores {
     fn of(evidence: &BTreeSet<String>, line: Option<&Line>) -> Self {
         let Some(line) = line else { return Self::default() };
         let mut seen = BTreeSet::new();
@@ -83,7 +84,7 @@ fn share(count: usize, of: usize) -> f64 {
 /// A run, question by question: only questions with evidence.
 #[derive(Debug, Default)]
 pub(super) struct Scored {
-    worth: BTreeMap<String, Worth>,
+    scores: BTreeMap<String, AnswerScores>,
     /// Milliseconds of each search.
     latencies: Vec<f64>,
 }
@@ -97,46 +98,46 @@ impl Scored {
         let lines: Vec<Line> = read_lines(path)?;
         let lines: BTreeMap<_, _> = lines.into_iter().map(|line| (line.query_id.clone(), line)).collect();
         let with_evidence = questions.iter().filter(|question| !question.evidence.is_empty());
-        let worth = with_evidence
-            .map(|question| (question.id.clone(), Worth::of(&question.evidence, lines.get(&question.id))))
+        let scores = with_evidence
+            .map(|question| (question.id.clone(), AnswerScores::of(&question.evidence, lines.get(&question.id))))
             .collect::<BTreeMap<_, _>>();
-        ensure!(!worth.is_empty(), "no question to score in {} has evidence", path.display());
+        ensure!(!scores.is_empty(), "no question to score in {} has evidence", path.display());
         let latencies = lines.values().filter_map(|line| line.latency_ms).collect();
-        Ok(Self { worth, latencies })
+        Ok(Self { scores, latencies })
     }
 
     /// The packed shares of the evidence.
     pub(super) fn packed(&self) -> PackedShares {
         PackedShares {
-            alone: mean(&self.values(|worth| worth.packed)),
-            in_context: mean(&self.values(|worth| worth.in_context)),
-            history: mean(&self.values(|worth| worth.history)),
+            alone: mean(&self.values(|scores| scores.packed)),
+            in_context: mean(&self.values(|scores| scores.in_context)),
+            history: mean(&self.values(|scores| scores.history)),
         }
     }
 
-    fn values(&self, of: fn(&Worth) -> Option<f64>) -> Vec<f64> {
-        self.worth.values().filter_map(of).collect()
+    fn values(&self, of: fn(&AnswerScores) -> Option<f64>) -> Vec<f64> {
+        self.scores.values().filter_map(of).collect()
     }
 
     /// The change of a measure against `other`, question by question.
-    fn changes(&self, other: &Self, of: fn(&Worth) -> Option<f64>) -> Vec<f64> {
-        let pair = |(id, worth): (&String, &Worth)| Some(of(worth)? - of(other.worth.get(id)?)?);
-        self.worth.iter().filter_map(pair).collect()
+    fn changes(&self, other: &Self, of: fn(&AnswerScores) -> Option<f64>) -> Vec<f64> {
+        let pair = |(id, scores): (&String, &AnswerScores)| Some(of(scores)? - of(other.scores.get(id)?)?);
+        self.scores.iter().filter_map(pair).collect()
     }
 }
 
 /// The runs of one directory by their scopes, each with the run to compare it with, if any.
 pub(super) type Runs = BTreeMap<Asked, (Scored, Option<Scored>)>;
 
-type Measure = fn(&Worth) -> Option<f64>;
+type Measure = fn(&AnswerScores) -> Option<f64>;
 /// The columns of runs in one scope.
 const COLUMNS: [(&str, Measure); 6] = [
-    ("R@5", |worth| Some(worth.recall5)),
+    ("R@5", |scores| Some(scores.recall5)),
     ("R@10", RECALL),
-    ("nDCG@10", |worth| Some(worth.ndcg10)),
+    ("nDCG@10", |scores| Some(scores.ndcg10)),
     ("packed", PACKED),
     ("in a context", IN_CONTEXT),
-    ("its history", |worth| worth.history),
+    ("its history", |scores| scores.history),
 ];
 /// The columns of runs in both scopes.
 const OF_BOTH: [(&str, Asked, Measure); 4] = [
@@ -145,9 +146,9 @@ const OF_BOTH: [(&str, Asked, Measure); 4] = [
     ("packed", Asked::One, PACKED),
     ("in a context", Asked::One, IN_CONTEXT),
 ];
-const RECALL: Measure = |worth| Some(worth.recall10);
-const PACKED: Measure = |worth| worth.packed;
-const IN_CONTEXT: Measure = |worth| worth.in_context;
+const RECALL: Measure = |scores| Some(scores.recall10);
+const PACKED: Measure = |scores| scores.packed;
+const IN_CONTEXT: Measure = |scores| scores.in_context;
 
 /// A Markdown table of runs by the names of their data, in percent with the half-width of the 95 % interval (bootstrap
 /// over questions), and of their changes against another run of the same data, if there is one. All have the scopes of
@@ -165,7 +166,7 @@ pub(super) fn table(rows: &[(String, Runs)]) -> String {
     for (name, runs) in rows {
         let Some((first, other)) = runs.values().next() else { continue };
         // Writing to a string cannot fail.
-        let _ = write!(out, "\n| {name} | {} |", first.worth.len());
+        let _ = write!(out, "\n| {name} | {} |", first.scores.len());
         let of = |asked: &Asked| runs.get(asked);
         for (_, asked, measure) in &columns {
             out += &cell(&of(asked).map(|(run, _)| run.values(*measure)).unwrap_or_default(), false);
@@ -240,7 +241,7 @@ pub(super) struct PackedTurns {
     pub(super) packed_tokens: u64,
 }
 
-/// Turns that a context shows next to its summaries. The scorer ignores it.
+/// Turns that a context shows verbatim next to its summaries; read by `Scored`, and ignored by `score.py`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct ContextTurns {
     /// Turns shown verbatim, in the history or recalled, in chronological order.
@@ -340,27 +341,27 @@ mod tests {
     }
 
     #[test]
-    fn worth_is_what_the_scorer_says() {
-        // The first case of the scorer's own test.
+    fn scores_are_those_of_score_py() {
+        // The first case of the test in `score.py`.
         let run = scored(concat!(
             r#"{"query_id":"q1","ranked":["t1","t3","t3","t2","t4","t5"],"packed":["t1","t2"],"latency_ms":2.0}"#,
             "\n",
             r#"{"query_id":"q2","ranked":["t0","t1","t2","t3","t4","t5","t9"],"packed":["t0"]}"#,
         ));
-        let first = run.worth["q1"];
+        let first = run.scores["q1"];
         let ndcg = (1.0 + 0.5) / (1.0 + 1.0 / 3_f64.log2());
         assert!((first.ndcg10 - ndcg).abs() < 1e-9, "{first:?}");
         assert_eq!((first.recall5, first.recall10, first.packed), (1.0, 1.0, Some(1.0)));
-        let second = run.worth["q2"];
+        let second = run.scores["q2"];
         assert!((second.ndcg10 - 1.0 / 8_f64.log2()).abs() < 1e-9, "{second:?}");
         assert_eq!((second.recall5, second.recall10, second.packed), (0.0, 1.0, Some(0.0)));
-        assert_eq!(run.worth.len(), 2);
+        assert_eq!(run.scores.len(), 2);
     }
 
     #[test]
     fn a_question_without_an_answer_is_worth_nothing() {
         let run = scored(r#"{"query_id":"q1","ranked":["t1"]}"#);
-        assert_eq!(run.worth["q2"], Worth::default());
+        assert_eq!(run.scores["q2"], AnswerScores::default());
     }
 
     #[test]
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_the_members_that_the_scorer_reads() {
+    fn lines_have_the_members_that_score_py_reads() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run.jsonl");
         let key = |name| MessageKey::new(name).unwrap();

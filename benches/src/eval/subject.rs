@@ -60,7 +60,7 @@ impl Subject {
     }
 }
 
-/// Overhead tokens of a message in addition to its text; the scorer charges the same.
+/// Overhead tokens of a message in addition to its text, as many as `score.py` charges.
 pub(super) const PER_MESSAGE: u32 = 8;
 
 /// The most tokens of the packed messages of one question.

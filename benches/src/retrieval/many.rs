@@ -20,8 +20,9 @@ use crate::{
     talks::{Asked, KINDS, Talk},
 };
 
-/// Conversations of the store, and messages of each.
+/// Conversations of the store.
 const CONVERSATIONS: u32 = 2_000;
+/// Messages of a conversation.
 const MESSAGES: usize = 100;
 /// Distance between the talks of two questions; a prime, so that it shares no factor with the number of conversations.
 const STEP: u32 = 617;
@@ -90,7 +91,7 @@ pub(crate) fn print_cold_search(store: &Path, question: &str) -> Result<()> {
 struct Asking {
     searcher: Subprocess,
     next: usize,
-    /// Number of questions that one message answers, and of those with the answer among their hits.
+    /// Number of questions with one right message, and number of them that found it.
     answered: [usize; 2],
 }
 
@@ -159,7 +160,7 @@ pub(crate) fn serve_searches(store: &Path, by_words: bool) -> Result<()> {
     let config = Config::new(store, Access::Existing);
     let config = if by_words { config.without_model() } else { config };
     let memory = Memory::from(Builder::of(config).open()?);
-    // A process that has run for a while has caught up, too.
+    // The measured process should be one that has run for a while, which has caught up.
     memory.catch_up()?;
     process::serve(|line| match line {
         RESIDENT => Ok(process::megabytes(None, "RssAnon")?.to_string()),

@@ -19,11 +19,13 @@ use crate::{
     process,
 };
 
-/// Sessions of a round, and their turns.
+/// Sessions of a round.
 const SESSIONS: u64 = 50;
+/// Turns of a session.
 const TURNS: usize = 250;
-/// Bytes of the transcripts whose import is monitored, and of one of them.
+/// Bytes of all transcripts whose import is monitored.
 const GIGABYTE: u64 = 1_000_000_000;
+/// Bytes of one of these transcripts.
 const FILE: u64 = 20_000_000;
 /// Pause between two samples of the import's memory.
 const PAUSE: Duration = Duration::from_millis(2);

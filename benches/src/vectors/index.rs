@@ -30,9 +30,9 @@ const TEN_THOUSAND: usize = 10_000;
 const SIZES: [usize; 4] = [1_000, TEN_THOUSAND, ROWS, MILLION];
 /// Vectors per insert.
 const BATCH: usize = 10_000;
-/// Duration of a round, which runs as many queries as fit, and the minimum number of queries, for indexes where one
-/// query reads hundreds of megabytes.
+/// Duration of a round, which runs as many queries as fit.
 const ROUND: Duration = Duration::from_millis(200);
+/// Minimum number of queries of a round, for indexes where one query reads hundreds of megabytes.
 const FEWEST: usize = 15;
 /// Queries whose exact answers among a million vectors are computed.
 const ASKED_OF_MILLION: usize = 100;
@@ -191,7 +191,7 @@ impl Indexes {
     }
 }
 
-/// Our scan compared with one of `f32`, on one thread or on all cores, whichever is faster in a round.
+/// Our scan compared with an `f32` scan by one thread or by all cores, whichever is faster in a round.
 fn exact(index: &Opened, data: &Data) -> Result<Figure> {
     let timed = |scan: fn(&Data, &[f32], usize) -> Vec<u32>| {
         median(data, |query| {
@@ -307,8 +307,8 @@ pub(super) fn measure_million(scratch: &Path, figures: &mut Figures) -> Result<(
     Ok(())
 }
 
-/// Share of the memory bandwidth that a search uses. If the search reads faster than the kernels that measure the
-/// bandwidth, they do not show the bandwidth, so the quotient gets another name.
+/// Share of the memory bandwidth that a search uses. A search that reads faster than the measuring kernels proves that
+/// they miss the true bandwidth, so the quotient gets another name.
 fn bandwidth_share(read: &Samples, bandwidth: &Samples) -> Figure {
     let note = "codes read a second by a whole search, all cores, beside as many bytes read by the fastest of some runs of four \
                 kernels: sums over 1, 2, 4 and 8 places in turn";

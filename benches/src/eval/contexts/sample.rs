@@ -94,7 +94,7 @@ pub(super) struct Hits {
     pub(super) tokens: u32,
 }
 
-/// As many of the best hits as fit a budget, including the question.
+/// The best hits that fit a budget together with the question.
 ///
 /// # Errors
 /// When the search fails, or the question alone is over the budget.

@@ -10,12 +10,13 @@ use memory_core::{
 
 use crate::eval::{Asked, EvalParts, Question, everything, import, index, progress_bar, questions};
 
-/// Number of hits of a question, which is that of the ranker's candidates.
+/// Hits of a question, as many as the ranker has candidates.
 const CANDIDATES: usize = 200;
 /// Signals that the probability of a hit depends on.
 const COVERAGE: [&str; 2] = ["coverage", "coverage_window"];
-/// Signals that mark conversations with an agent, and conversations of more than two people.
+/// The signal of hits from conversations with an agent.
 const OF_AGENT: &str = "of_agent";
+/// The signal of hits from conversations of more than two people.
 const OF_GROUP: &str = "of_group";
 /// The signal of a hit that was compared by token vectors.
 const LATE: &str = "late";
@@ -36,9 +37,10 @@ pub(super) struct Example {
     pub(super) coverage: [Option<usize>; 2],
 }
 
-/// A candidate.
+/// A candidate, with a value for each signal.
 pub(super) struct Row {
     pub(super) values: Vec<f64>,
+    /// Kind of its conversation, from 0: with an agent, between two people, among more.
     pub(super) kind: usize,
     pub(super) is_evidence: bool,
     pub(super) conversation: ConversationId,
@@ -102,7 +104,7 @@ async fn search(parts: &EvalParts, data: &[PathBuf], first: usize) -> Result<Vec
                 let hits =
                     parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
                 let mut hits = hits.hits;
-                // Hits that were not compared by token vectors come after those that were.
+                // Hits without token vectors rank after all others whatever the weights, so nothing is fitted to them.
                 if hits.iter().any(is_late) {
                     hits.retain(is_late);
                 }
