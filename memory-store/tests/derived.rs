@@ -56,7 +56,7 @@ fn axis(at: usize) -> Vec<f32> {
     (0..DIMENSIONS).map(|place| f32::from(u8::from(place == at))).collect()
 }
 
-/// What is derived from the first four nodes.
+/// Inserts the vectors of nodes `from + 1` to `to` of the first four.
 fn insert_vectors(index: &AutoIndex, from: usize, to: usize) {
     let all = [vec![axis(0)], vec![], vec![axis(1), vec![0.6, 0.8, 0.0, 0.0, 0.0]], vec![axis(4)]];
     for (at, vectors) in all.into_iter().enumerate().take(to).skip(from) {

@@ -17,10 +17,10 @@ use memory_store::fuzzing;
 
 /// Mutations of each input, unless more are requested; a fifth of that for whole logs, which take longest.
 const MUTATIONS: u64 = 1_000;
-/// Memory that reading an input may take at once: so many times its length, and this much beside what it may rightly
-/// ask for.
+/// Limit of the memory that reading an input takes at once: a factor of its length, and bytes in addition. The target
+/// states what the input may need beyond that.
 const MEMORY: (u64, u64) = (64, 1 << 20);
-/// Bytes that may be looked at for frames: so many times the length of what is read, each time it is read.
+/// Limit of the bytes that are scanned for frames: a factor of the bytes that are read, and bytes in addition.
 const WORK: (u64, u64) = (256, 1 << 20);
 
 /// Counts what each thread holds, since tests run side by side.
@@ -124,8 +124,8 @@ fn mutate(input: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// What the rest of a target takes beside the input: for those that read it beside a log of the corpus.
-fn beside(target: &str) -> u64 {
+/// Bytes of the log that a target reads next to its input; 0 for most targets.
+fn log_bytes(target: &str) -> u64 {
     let whole = ["checkpoint", "watermark"].contains(&target).then(|| fs::metadata(corpus("recovery").join("whole")));
     whole.map_or(0, |file| file.unwrap().len())
 }
@@ -141,7 +141,7 @@ fn run(name: &str, target: fn(&[u8]) -> u64) {
     let mut paths: Vec<_> = fs::read_dir(corpus(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let inputs: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
-    let beside = beside(name);
+    let log_bytes = log_bytes(name);
     for (path, input) in paths.iter().zip(&inputs) {
         for number in 0..mutations {
             let mut dice = Dice(number << 8 | input.len() as u64);
@@ -152,7 +152,7 @@ fn run(name: &str, target: fn(&[u8]) -> u64) {
             MOST.set(before);
             let outcome = catch_unwind(AssertUnwindSafe(|| target(&mutated)));
             let (memory, work) = (MOST.get().abs_diff(before), fuzzing::take_scanned());
-            let bytes = mutated.len() as u64 + beside;
+            let bytes = mutated.len() as u64 + log_bytes;
             let fits =
                 |asked: u64| memory <= bytes * MEMORY.0 + MEMORY.1 + asked && work <= (bytes + asked) * WORK.0 + WORK.1;
             if outcome.as_ref().is_ok_and(|asked| fits(*asked)) {

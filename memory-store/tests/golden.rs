@@ -106,7 +106,7 @@ async fn check(store: &LogStore) {
     assert!(store.verify(None).await.unwrap().is_whole());
 }
 
-/// What a model was shown of the sample.
+/// A view of the sample.
 fn view() -> ViewDraft {
     let salt = [3; 16];
     let run = |shown, text| ShownRun { shown, check: run_check(&salt, [text]) };
@@ -162,7 +162,7 @@ fn a_store_of_format_1_opens_for_ever() {
         pollster::block_on(check(&store));
         assert_eq!(root(&store), FORMAT_1_ROOT.trim());
     }
-    // It can be written to as well.
+    // A store of format 1 can be written to.
     let store = LogStore::open(dir.path()).unwrap();
     pollster::block_on(store.append(&talk(), drafts()[1..2].to_vec())).unwrap();
     assert_eq!(pollster::block_on(store.conversation(&talk())).unwrap().nodes, 5);
@@ -248,7 +248,7 @@ fn a_store_of_format_1_with_owners_opens_for_ever() {
     }
 }
 
-/// What a model was shown of the sample and of another conversation.
+/// A view of the sample and of another conversation.
 fn view_elsewhere() -> ViewDraft {
     let run = ShownRun { shown: Shown::Messages(NodeRange::single(node(1))), check: run_check(&[3; 16], ["other"]) };
     let elsewhere = ShownElsewhere::new(fork_of("other"), vec![run])
@@ -421,7 +421,7 @@ fn a_store_with_names_that_no_new_conversation_gets_opens_for_ever() {
             assert_eq!(store.conversation(id).await.unwrap().nodes, nodes + 1, "what is there goes on");
             let fork = ConversationId::new(&format!("{id}-2")).unwrap();
             assert_eq!(store.fork(id, node(2), &fork).await.is_ok(), fork.as_str() == "caf\u{e9}-2", "{fork:?}");
-            // It comes back under another name, and under its own only where it could begin.
+            // An import takes it under another name, and under its own only if a conversation may begin with that name.
             let mut bytes = Vec::new();
             export(&store, id, &mut bytes, &()).await.unwrap();
             let mut file = ExportFile::spool("a pipe", &mut bytes.as_slice(), ReadLimits::default()).unwrap();

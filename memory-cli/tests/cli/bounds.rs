@@ -1,5 +1,4 @@
-//! What an import takes of the machine, and what it does when there is no more: files and streams of any length, memory
-//! that is refused, a log that goes away.
+//! Resources of an import, and their end: files and streams of any length, refused memory, a log that goes away.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::{

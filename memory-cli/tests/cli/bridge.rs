@@ -90,7 +90,7 @@ fn a_sliding_window_answers_the_list_and_where_each_message_was() {
     let mut bridge = Bridge::start(&[]);
     bridge.ask(&json!({"op": "open", "id": 0, "manager": "sliding-window", "config": {"window_size": 4}}));
     let mut list = talk(6);
-    // What the bridge knows nothing of comes back as it is.
+    // Members that the bridge does not know come back unchanged.
     list[3] = json!({"role": "assistant", "content": [{"cachePoint": {"type": "default"}}, {"text": "x", "more": [1.5]}],
                      "metadata": {"usage": {"inputTokens": 7}}, "tracking_id": "t"});
     let answer = bridge.ask(&json!({"op": "apply", "id": 0, "messages": list}));
@@ -252,7 +252,7 @@ fn compaction_that_cannot_shrink_says_so_once_and_asks_for_no_summary() {
     assert_eq!(bridge.refused(&json!({"op": "reduce", "id": 0, "messages": list, "cause": "overflow"})), "exhausted");
 }
 
-/// What was said in turn `turn`, long enough to fill a small budget.
+/// Text of turn `turn`, long enough to fill a small budget.
 fn remark(turn: usize) -> String {
     format!("Remark {turn}: a long walk along the river, past the market and the old town hall, before dinner. ")
         .repeat(3)
@@ -546,7 +546,7 @@ fn a_caller_that_fails_or_says_something_else_stops_nothing() {
     assert!(asked.get("ask").is_some(), "{asked}");
     assert_eq!(bridge.refused(&json!({"op": "state", "id": 0})), "reply_expected");
     assert_eq!(bridge.send("nonsense")["error"], "malformed");
-    // It ends in the middle of a question, and the log has what was said.
+    // The bridge ends while it waits for a reply, and the log has all messages.
     bridge.end();
     let shown = store.json(&["show", "waits", "1-40", "--limit", "40"]);
     assert_eq!(shown["messages"].as_array().unwrap().len(), 40);
@@ -583,7 +583,7 @@ fn a_list_of_items_is_kept_in_the_log_and_what_leaves_it_is_recorded() {
     let items: Vec<_> = ["What is on Tuesday?", "The dentist.", "And on Friday?", "Nothing."].map(item).into();
     let add = json!({"op": "add_items", "conversation": "talk", "items": items});
     bridge.ask(&add);
-    // As after an answer that was lost.
+    // The client repeats a request, as if its answer was lost.
     bridge.ask(&add);
     assert_eq!(listed(&mut bridge, Some(2)), ["And on Friday?", "Nothing."]);
     let pop = json!({"op": "pop_item", "conversation": "talk"});
@@ -600,7 +600,7 @@ fn a_list_of_items_is_kept_in_the_log_and_what_leaves_it_is_recorded() {
     assert_eq!(again.refused(&json!({"op": "add_items", "conversation": "talk", "items": [{"item": 1}]})), "malformed");
     again.end();
 
-    // All of it was said, and is in the log.
+    // The log still has every item, including removed ones.
     for text in ["The dentist.", "Nothing.", "Who is there?"] {
         assert!(store.succeed(&["find", "-c", "talk", text]).contains(text), "{text}");
     }

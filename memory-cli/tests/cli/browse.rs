@@ -62,7 +62,7 @@ fn nodes(entry: &Value) -> [u64; 2] {
     [0, 1].map(|end| entry["nodes"][end].as_u64().unwrap())
 }
 
-/// Where entries that follow each other without gap or overlap end.
+/// Last message of entries that must follow each other without a gap or an overlap.
 fn tiled(entries: &[Value]) -> u64 {
     entries.iter().map(nodes).fold(0, |end, [first, last]| {
         assert_eq!(first, end + 1, "a gap or an overlap");
@@ -122,7 +122,7 @@ fn the_last_page_says_so_and_one_behind_the_end_is_refused() {
 fn a_page_with_lost_messages_is_not_taken_for_the_last() {
     let store = Store::new();
     say(&store, "trip", &[6, 14, 40]);
-    // It stands in one frame with everything from node 7 to node 20.
+    // Message 12 is in one frame with all nodes from 7 to 20, which are lost with it.
     store.flip("number 12 ");
     for level in [&[][..], &["--level", "full"]] {
         for limit in [1, 3, 10, 20, 50, 60] {

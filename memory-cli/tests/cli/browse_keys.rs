@@ -11,12 +11,12 @@ use std::{
 
 use crate::support::{self, Store};
 
-/// How long one change of the screen may take on the slowest machine.
+/// Time limit of one change of the screen on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const ROWS: usize = 24;
 const COLUMNS: usize = 80;
 
-/// What a terminal would show of the output so far: the positions and characters that `memory browse` uses.
+/// Screen of a terminal after the output so far, by the sequences that `memory browse` uses.
 struct Screen {
     cells: Vec<Vec<char>>,
     at: (usize, usize),

@@ -221,7 +221,7 @@ mod over_a_network {
         let run = |args: &[&str]| {
             let mut command = store.hybrid(&[&["model", "compare"], args].concat());
             command.env("OPENAI_BASE_URL", &service.base).env_remove("OPENAI_API_KEY").env("TMPDIR", &temporary);
-            // What another command would embed with is not compared.
+            // The model of other commands is not compared.
             command.env("MEMORY_EMBEDDING_MODEL", REMOTE);
             command
         };

@@ -9,7 +9,7 @@ use std::{
 
 use crate::support::{Store, commands, failure, memory, success};
 
-/// Whether a program can be run; the tests that need it say nothing without it.
+/// True if a program can be run; a test that needs it ends early without it.
 fn is_here(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }

@@ -76,7 +76,7 @@ fn the_file_stands_in_for_the_flags_of_every_command() {
     assert_eq!((hits(&["search", "platform remark"]), hits(&["search", "--limit", "3", "platform remark"])), (2, 3));
     assert!(json(&["context", "-c", "trip", "Which platform?"])["tokens"].as_u64().unwrap() <= 700);
     assert_eq!(json(&["list"])["conversations"].as_array().unwrap().len(), 1);
-    // What the file turns on, a flag turns off; without a model that is a notice.
+    // A flag turns off a switch of the file; without a model that is a notice.
     let mut command = with(&store, text, &["--words-only=false", "search", "platform"]);
     let found = shown(command.env("MEMORY_MODELS", store.path("none")));
     assert_eq!(support::codes(&found), ["words-only"]);
@@ -125,7 +125,7 @@ fn every_fault_is_reported_with_its_place_and_what_explains_goes_on() {
     {
         success(&mut with(&store, text, args));
     }
-    // What is no TOML is reported with the rest.
+    // A line that is not TOML is reported like other faults.
     let error = failure(&mut with(&store, "store = \n[mcp\nport = 1\n", &["list"]), 2);
     assert!(error.contains("config.toml:1:") && error.contains("not TOML"), "{error}");
     assert!(failure(&mut with(&store, "a = 1\na = 2\n", &["list"]), 2).contains("config.toml:2:1"));
@@ -227,9 +227,9 @@ fn settings_of_a_manager_and_of_strategies_are_tables() {
     );
     let error = failure(&mut with(&store, "manager = \"sliding\"\n", &["config", "check"]), 2);
     assert!(error.contains("config.toml:1:1: manager: no manager is called `sliding`"), "{error}");
-    // They are not those of a manager that is chosen elsewhere.
+    // The settings are not applied to a manager that a flag chooses.
     success(&mut run(text, &["--manager", "none", "Where?"]));
-    // Those of a strategy wait until it is chosen.
+    // Settings of a strategy are checked only once it is chosen.
     let text = "[configure.first-words]\nno-such-member = 1\n";
     success(&mut run(text, &["Where?"]));
     failure(&mut run(text, &["--summarizer", "first-words", "Where?"]), 2);

@@ -1,4 +1,4 @@
-//! Where the credentials of Amazon Bedrock come from: the places of the default chain, in their order.
+//! Sources of credentials for Amazon Bedrock: the default chain, in its order.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
 use std::{

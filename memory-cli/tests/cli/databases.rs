@@ -50,7 +50,7 @@ fn leaf(database: &Connection, id: &str, from: u32, to: u32) {
     }
 }
 
-/// What stands for the beginning of a conversation, and who wrote it.
+/// Entries of the top level: the writer, and the first and the last message.
 fn roots(store: &Store) -> Vec<(String, u64, u64)> {
     let levels = store.json(&["browse", "-c", ID, "--limit", "100"]);
     let entry = |entry: &Value| {
@@ -87,7 +87,7 @@ fn summaries_of_lossless_claw_are_taken_over_and_shown_under_its_name() {
     let row = &again["conversations"][0];
     let counts = [&row["new"], &row["summaries"], &row["new_summaries"]].map(Value::as_u64);
     assert_eq!(counts, [Some(0), Some(3), Some(0)], "{again:#}");
-    // It goes on: what our own compaction has summarized meanwhile stays, and that is said.
+    // The conversation continues: our own summaries stay, and a notice names the imported ones that do not fit.
     say(&database, 41, 80);
     store.succeed(&["import", &path]);
     leaf(&database, "sum_d", 21, 30);
@@ -106,7 +106,7 @@ fn a_named_format_takes_only_its_own_kind_of_file_of_a_directory() {
     say(&database, 1, 4);
     for format in ["claude-code", "lossless-claw"] {
         let imported = store.json(&["import", "--format", format, &directory]);
-        // What is left is named by an entry without a format.
+        // Files of the other format are named in an entry without a format.
         let of_format = |entry: &&Value| !entry["format"].is_null();
         let taken: Vec<_> = imported["transcripts"].as_array().unwrap().iter().filter(of_format).collect();
         assert_eq!(taken.len(), 1, "{imported:#}");

@@ -41,7 +41,7 @@ fn the_demo_conversation_comes_back_to_the_same_bytes_and_root() {
     assert_eq!(to.succeed(&["export"]), bytes);
     let stats = |store: &Store| {
         let mut stats = store.json(&["stats"])["conversations"][0].clone();
-        // What is derived from them is made when it is asked for.
+        // Only bytes of messages are compared, since derived data is made when it is asked for.
         stats["bytes"] = stats["bytes"]["messages"].clone();
         stats
     };
@@ -179,7 +179,7 @@ fn an_import_that_was_killed_is_completed_by_importing_again() {
     let id = ConversationId::new("long").unwrap();
     let log = LogStore::open(source.path("store")).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    // As an import counts anew.
+    // The counter of an import, which counts again.
     let counter = TiktokenCounter::cl100k();
     for batch in (0..MESSAGES).collect::<Vec<_>>().chunks(5_000) {
         let draft = |number: &usize| {
@@ -219,7 +219,7 @@ fn start(command: &mut Command) -> std::process::Child {
     command.stdout(Stdio::null()).spawn().unwrap()
 }
 
-/// How many messages of a conversation somebody sees who opens the store now.
+/// Number of messages of a conversation for a reader who opens the store now.
 fn seen(path: &str, id: &ConversationId, runtime: &tokio::runtime::Runtime) -> u64 {
     // Until the import has made it there is no store.
     let Ok(store) = LogStore::open_read_only(path) else { return 0 };

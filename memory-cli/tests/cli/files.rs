@@ -1,4 +1,4 @@
-//! What others can read, and what stands where a file is expected, through the binary.
+//! Permissions of files, and other things in the place of a file, through the binary.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 

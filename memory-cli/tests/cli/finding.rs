@@ -1,5 +1,5 @@
-//! What `find` and `search` show: several conversations, the messages around a match, the part of a message that bears on
-//! a question.
+//! Output of `find` and `search`: several conversations, the messages around a match, the part of a message that bears
+//! on a question.
 #![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use serde_json::{Value, json};

@@ -251,7 +251,7 @@ fn a_view_of_any_message_is_shown_and_said_not_to_have_been() {
     store.fail(&["context", "--as-of", "v1", "Which platform?"], 2);
 }
 
-/// It is what a fork at that message shows, which has the same messages and summaries.
+/// A fork at the message has the same messages and summaries, so its view is the same.
 #[test]
 fn a_past_view_is_that_of_a_fork() {
     let store = Store::new();

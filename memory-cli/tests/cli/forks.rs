@@ -22,7 +22,7 @@ fn a_fork_goes_on_from_a_message_and_leaves_the_other_alone() {
     assert!(log_bytes() < before + 4096, "no message is copied");
     assert_eq!(store.succeed(&["fork", "other"]).split(' ').next(), Some("other-fork-1"));
 
-    // What the parent was shown of the shared past, the child was.
+    // Views of the shared past are the same in parent and child.
     for conversation in ["trip", "other", "other-fork-1"] {
         assert_eq!(store.succeed(&["context", "--conversation", conversation, "--as-of", "60"]), shown);
         assert_eq!(

@@ -32,7 +32,7 @@ fn begin(store: &Store, args: &[&str], input: &[u8]) -> Child {
     let mut command: Command = store.hybrid(&[&["hook"], args].concat());
     let piped = || Stdio::piped();
     let mut child = command.stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
-    // It may have refused the call before it reads.
+    // The hook may refuse the call before it reads its input.
     drop(child.stdin.take().unwrap().write_all(input));
     child
 }
@@ -79,7 +79,7 @@ fn all_of(store: &Store, id: &str) -> Vec<String> {
     shown["messages"].as_array().unwrap().iter().map(|node| node["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What `memory import` makes of the same file in a store of its own.
+/// Texts that `memory import` makes of the same file in a store of its own.
 fn imported(path: &str, id: &str) -> Vec<String> {
     let other = Store::new();
     other.succeed(&["import", path]);
@@ -111,7 +111,7 @@ fn a_session_is_captured_event_by_event_as_an_import_would() {
     let again = store.json(&["import", &path]);
     assert!(again["conversations"].as_array().unwrap().iter().all(|one| one["new"] == 0), "{again:#}");
     assert!(store.succeed(&["search", "which platform"]).contains("7:42"));
-    // What was imported is not captured a second time.
+    // Imported messages are not captured a second time.
     let other = Store::new();
     other.succeed(&["import", &path]);
     silent(&other, "claude-code", &event("SessionEnd", &path));
@@ -259,7 +259,7 @@ fn a_killed_call_and_a_lost_place_cost_nothing() {
     let path = file(&store, &format!("{SESSION}.jsonl"), lines(&all));
     let input = event("Stop", &path).to_string();
     let log = store.path("store/log/0001.seg");
-    // It is killed once it has written something.
+    // The hook is killed once it has written to the log.
     let mut child = begin(&store, &["claude-code"], input.as_bytes());
     while child.try_wait().unwrap().is_none() && fs::metadata(&log).is_ok_and(|log| log.len() < 40_000) {
         std::thread::yield_now();
@@ -451,7 +451,7 @@ fn installing_shows_what_changes_and_uninstalling_leaves_settings_to_the_byte() 
     let (code, shown, _) = hook_command(&store, &["install", "claude-code", "--dry-run"]);
     assert_eq!((code, read().as_str()), (Some(0), theirs));
     assert!(shown.contains("+         \"SessionStart\": ["), "{shown}");
-    // What is removed gets a comma.
+    // Every removed line comes back with a comma.
     let is_kept = |line: &str| shown.contains(&format!("+{line},\n"));
     assert!(shown.lines().filter_map(|line| line.strip_prefix('-')).all(is_kept), "{shown}");
     assert!(shown.contains(" hook claude-code\""), "{shown}");

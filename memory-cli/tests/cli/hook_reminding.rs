@@ -1,4 +1,4 @@
-//! What a session is reminded of when it begins, and what takes no reminder away.
+//! Reminders at the start of a session, from the sessions before it.
 
 use std::fs;
 

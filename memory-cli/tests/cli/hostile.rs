@@ -18,7 +18,7 @@ use crate::{
     support::{Store, commands, memory, messages},
 };
 
-/// What a terminal obeys and what nobody sees. The golden store below has it, and a zero, in all that a store holds.
+/// Control and invisible characters, which the golden store below has, with a zero byte, in every text of a store.
 const H: &str =
     "\u{1b}[31m\u{7}\u{9b}2J\u{7f}\u{202e}\u{2066}\u{200b}\u{200d}\u{feff}\u{ad}\u{2028}\u{2029}\u{e0041}\r\nFORGED";
 const HIDDEN_NAME: &str = "\u{202e}\u{200b}\u{2066}\u{feff}\u{e0041}hidden";
@@ -210,7 +210,7 @@ const CASES: &[Case] = &[
     }),
     ("title", |store| {
         succeed(store, &["title", HIDDEN_NAME, H], false);
-        // It names the conversation from now on.
+        // The hostile title names the conversation from now on.
         succeed(store, &["title", H], false);
     }),
     ("export", |store| {
@@ -731,7 +731,7 @@ fn a_new_conversation_is_named_as_it_is_seen() {
     assert!(error.contains("\\u{200b} at byte 5"), "{error}");
     assert_eq!(store.json(&["stats"])["conversations"].as_array().unwrap().len(), 1);
     assert!(store.fail(&["fork", "--as", "cafe\u{301}"], 2).contains("NFC"));
-    // What an old store has is read on.
+    // Names in an old store are still accepted.
     let old = hostile_store();
     for name in ["caf\u{e9}", "cafe\u{301}"] {
         assert_eq!(old.json(&["expand", "1", "--conversation", name])["conversation"], name);

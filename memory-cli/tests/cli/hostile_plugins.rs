@@ -33,7 +33,7 @@ fn check(store: &Store, library: &str, how: &str) -> Command {
     command
 }
 
-/// What comes of a command that must end.
+/// Output of a command that must end.
 fn ended(mut command: Command) -> Output {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until(|| child.try_wait().unwrap().is_some(), || panic!("{command:?} does not end"));

@@ -413,7 +413,7 @@ fn kept(check: &mut Check, store: &Store) {
     check.value("backup --verify", &printed(store, &["backup", &backup, "--verify"]));
 }
 
-/// What a command that ends with 4 printed on standard output.
+/// Standard output of a command that must exit with 4.
 fn printed(store: &Store, args: &[&str]) -> Value {
     let output = store.command(&[&["--json"], args].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -435,7 +435,7 @@ fn damaged(check: &mut Check) {
     check.value("backup", &printed(&store, &["backup", &backup]));
     check.value("restore", &printed(&store, &["restore", &backup, &store.path("restored")]));
     check.value("doctor", &printed(&store, &["doctor", "--salvage", &store.path("saved")]));
-    // There all but one message can be read.
+    // All but one message of the salvaged store can be read.
     fs::rename(store.path("saved"), store.path("again")).unwrap();
     fs::rename(store.path("store"), store.path("damaged")).unwrap();
     fs::rename(store.path("again"), store.path("store")).unwrap();
@@ -461,7 +461,7 @@ fn models(check: &mut Check) {
     let compare = ["model", "compare", &first, &second, "--questions", "5", "--prices", "1,2"];
     json(check, "model compare", &compare);
     json(check, "model migrate", &["model", "migrate", &second]);
-    // Whether it passes is the model's matter.
+    // The exit code depends on the model, so only the shape is checked.
     let tested = store.hybrid(&["--json", "model", "test", &second]).output().unwrap();
     check.value("model test", &serde_json::from_slice(&tested.stdout).unwrap());
 }

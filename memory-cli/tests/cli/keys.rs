@@ -166,7 +166,7 @@ fn the_aws_client_is_asked_where_nobody_hears_what_it_logs() {
     let mut command = command(&["model", "test", BEDROCK]);
     command.env("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", format!("http://{}", echo.address));
     let said = failure(&mut command);
-    // It says `(service env) "AWS_BEARER_TOKEN" = …`.
+    // The SDK's error names `(service env) "AWS_BEARER_TOKEN" = …`, which must not be shown.
     assert!(!said.contains("env_config") && !said.contains("BEARER_TOKEN"), "{said}");
     // Credentials that sign are never sent, and a token of theirs is.
     let (secret, token) = ("wJalrXUtnFEMI/K7MDENG+bPxRfiCY", "IQoJb3JpZ2luX2VjEXAMPLEtoken/+==");

@@ -33,7 +33,7 @@ fn json(store: &Store, at: &str, args: &[&str]) -> Value {
     serde_json::from_str(&success(&mut words(store, at, &[&["--json"], args].concat()))).unwrap()
 }
 
-/// What it says on standard error, having succeeded.
+/// Standard error of a command that must succeed.
 fn warning(store: &Store, at: &str, args: &[&str]) -> String {
     let output = words(store, at, args).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();

@@ -404,14 +404,14 @@ fn mistakes_in_the_command_are_json_too_for_programs() {
         let said = store.fail(args, 2);
         let error: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{args:?}: {said}"));
         assert_eq!(error["exit_code"], 2);
-        // What is wrong, once: that it is an error is in its name.
+        // The member's name already says that it is an error.
         assert!(!error["error"].as_str().unwrap().starts_with("error"), "{said}");
     }
     assert!(store.fail(&["nosuch"], 2).contains("Usage"));
     assert!(store.succeed(&["--json", "--help"]).contains("Usage"));
 }
 
-/// What is shown divides as it says, and no more is saved than there is.
+/// A ratio must be the quotient of the shown numbers, and no more is saved than there is.
 #[test]
 fn stats_are_ratios_of_what_they_show() {
     let store = Store::new();
@@ -501,7 +501,7 @@ fn a_message_of_tool_results_alone_is_said_by_the_tool() {
     let shown = store.json(&["context", "What is the weather?"]);
     let piece = shown["pieces"].as_array().unwrap().iter().find(|piece| piece["nodes"][0] == 3).unwrap();
     assert_eq!((&piece["speaker"], &piece["source"]), (&"tool".into(), &"import".into()), "{piece}");
-    // What is stored stays what it was.
+    // The stored message is unchanged.
     let exported = store.succeed(&["export", "-c", "talk"]);
     assert!(exported.contains("tool_result") && !exported.contains(r#""role":"tool""#), "{exported}");
 }

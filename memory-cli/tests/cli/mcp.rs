@@ -74,7 +74,7 @@ impl Server {
         answer
     }
 
-    /// What a tool answers that must succeed.
+    /// Structured answer of a tool, which must succeed.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         assert_ne!(answer["result"]["isError"], true, "{answer}");
@@ -245,7 +245,7 @@ fn a_server_that_is_killed_while_it_appends_leaves_a_whole_store() {
         let verified = store.json(&["verify"]);
         assert_eq!((&verified["nodes"], &verified["damage"]), (&verified["verified"], &json!([])), "round {round}");
         let nodes = store.json(&["stats", "-c", "harbour"])["conversations"][0]["nodes"].as_u64().unwrap();
-        // All of a batch is there or nothing.
+        // A batch is there whole or not at all.
         assert!(nodes >= acknowledged && nodes.is_multiple_of(200), "round {round}: {nodes} of {acknowledged}");
         acknowledged = nodes;
     }
@@ -259,7 +259,7 @@ struct Listening {
     said: BufReader<std::process::ChildStderr>,
     address: String,
     token: Option<String>,
-    /// Whether it warned of a token that others can read.
+    /// True if the server warned of a token that others can read.
     warned: bool,
 }
 

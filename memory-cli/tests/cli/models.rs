@@ -98,7 +98,7 @@ fn a_migration_embeds_everything_again_and_drops_the_old_vectors_last() {
     run(&store, &["--json", "search", "the ferry"]);
 
     let cache = PathBuf::from(store.path("store/cache"));
-    // As a model with token vectors leaves them; this one has none.
+    // Files that a model with token vectors would leave; this model has none.
     fs::create_dir(cache.join("tokens")).unwrap();
     fs::write(cache.join("tokens/of-another-model.tok"), "tokens").unwrap();
     let caches = || -> BTreeSet<_> {

@@ -1,4 +1,4 @@
-//! What was embedded before is not embedded again, as an endpoint that counts sees it.
+//! Texts are embedded only once, which a counting endpoint proves.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -59,7 +59,7 @@ impl Endpoint {
         Self { address, texts, over, held, acceptor: Some(acceptor) }
     }
 
-    /// How many texts came since the last look.
+    /// Number of texts that came since the last call.
     fn texts(&self) -> usize {
         self.texts.swap(0, Ordering::SeqCst)
     }

@@ -66,7 +66,7 @@ fn a_plugin_is_checked_in_a_process_of_its_own() {
     };
     let said = check("panic");
     assert!(said.contains("the plugin panicked"), "{said}");
-    // It ends the process that checks it, and the one that started that lives.
+    // The plugin ends the checking child, and the command survives.
     let said = check("run out of memory");
     assert!(said.contains("it ended the process: signal: 6") || cfg!(not(unix)), "{said}");
     let error = store.fail(&["plugins", "check", &store.file("text.so", "no library")], 1);

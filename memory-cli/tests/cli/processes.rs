@@ -123,7 +123,7 @@ impl Stuck {
 }
 
 fn signal(child: &Child, name: &str) {
-    // It fails when the child has ended, which the caller sees by itself.
+    // A failure means that the child has ended, which the caller checks.
     Command::new("kill").args([name, &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
 }
 

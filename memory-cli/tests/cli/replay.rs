@@ -1,4 +1,4 @@
-//! What a model was shown, shown again: through the binary, after rebuilding, rewriting, restoring and damage.
+//! Replay of views through the binary, after rebuilding, rewriting, restoring and damage.
 
 use std::fs;
 

@@ -143,7 +143,7 @@ fn a_damaged_backup_exits_with_4_and_makes_no_store() {
     let error = store.fail(&["restore", &backup, &store.path("new")], 4);
     assert!(error.contains("hash does not match"), "{error}");
     assert!(!fs::exists(store.path("new")).unwrap());
-    // Of a store that is damaged itself, the backup keeps what it has.
+    // A backup of a damaged store fails and leaves the earlier backup unchanged.
     damage(&store);
     let error = store.fail(&["backup", &backup], 4);
     assert!(error.contains("nothing was backed up"), "{error}");

@@ -15,7 +15,7 @@ fn compacted(messages: usize) -> Store {
     store
 }
 
-/// What `browse` shows of every level above FULL.
+/// Entries of `browse` on every level above FULL.
 fn summaries(store: &Store, conversation: &str) -> Vec<Value> {
     let of =
         |level| store.json(&["browse", "-c", conversation, "--level", level, "--limit", "10000"])["entries"].clone();

@@ -1,4 +1,4 @@
-//! What `memory doctor` says of everything around a store, through the binary.
+//! Reports of `memory doctor` on everything around a store, through the binary.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 
 use std::{fs, process::Command};

@@ -29,7 +29,7 @@ impl Watch {
         Self { child, lines }
     }
 
-    /// What it took next.
+    /// The next capture: its conversation, and its number of new messages.
     fn next(&mut self) -> (String, u64) {
         let line: Value = serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap();
         (line["conversation"].as_str().unwrap().to_owned(), line["new"].as_u64().unwrap())
@@ -72,7 +72,7 @@ fn a_directory_is_followed_through_rotation_and_truncation_until_a_signal() {
         assert_eq!(texts(&store, id), [format!("user: {id}")]);
     }
 
-    // What was written while nobody watched is caught up with.
+    // Messages written while nothing watched are captured at the next start.
     file(&store, &name, lines(&all[..7]));
     let mut watch = Watch::of(&store, "p");
     assert_eq!(watch.next(), (SESSION.to_owned(), 1));

@@ -1,4 +1,4 @@
-//! When summaries are written, what is recorded of them, and what happens when a strategy misbehaves.
+//! Compaction: times of writing, records of summaries, and strategies that misbehave.
 
 use std::sync::{
     Arc,
@@ -129,7 +129,7 @@ fn recorded_summaries_name_their_strategy_and_the_input_they_were_written_from()
     let lines: u64 =
         summaries.iter().filter(|s| s.body.level == Level::Summary).map(|s| s.body.metadata.line_count).sum();
     assert_eq!(lines, 90);
-    // Of the first message: its level, the most tokens that it might have, and what the log proves of the message.
+    // The input hash of the first summary covers its level, its most tokens, and the leaf of the message in the log.
     let first = NodeId::FIRST;
     let tokens = block_on(world.store.node(&id(), first)).unwrap().tokens;
     let proofs = block_on(world.store.proofs(&id(), NodeRange::single(first))).unwrap();

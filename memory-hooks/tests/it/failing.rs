@@ -298,7 +298,7 @@ fn what_a_slow_summarizer_writes_is_recorded_as_it_is_written() {
     // All calls but the last 16 are on disk.
     let lost = (0..).zip(recorded.iter()).map(|(calls, recorded)| calls - recorded);
     assert!(lost.clone().all(|lost| lost < 16), "{:?}", lost.max());
-    // As a summarizer that answers at once leaves it. What is merged may differ, as it does turn by turn.
+    // A summarizer that answers at once leaves the same SUMMARYs. Merged ones may differ, as they do turn by turn.
     let quick = World::with(|builder, _| builder.summarizer(Arc::new(FirstWords)));
     quick.say((1..=300).map(|number| line(number, 60)));
     compact(&quick).unwrap();

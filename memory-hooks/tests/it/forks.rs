@@ -40,7 +40,7 @@ fn shared(parent: Vec<Summary>, at: u64) -> Vec<Summary> {
     parent.into_iter().filter(|summary| summary.body.span.last() <= node(at)).collect()
 }
 
-/// What the model is shown, but for the question.
+/// Text of a prompt without the question.
 fn said(prompt: &Prompt) -> String {
     prompt.pieces.iter().filter(|piece| piece.kind != PieceKind::Question).map(|piece| piece.text.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! What an agent's loop reports, which hooks see it, and what the memory does at that.
+//! Reports of an agent's loop: the hooks that see them, and their effects on the memory.
 #![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::sync::{Arc, Mutex};

@@ -56,7 +56,7 @@ fn no_summary_of_any_level_holds_marked_content_whatever_the_strategy() {
         world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).keep_out_of_summaries(true)));
         block_on(world.talk.compact()).unwrap();
         assert_kept_out(&world, what);
-        // As small as it gets: every level up to one ARCHIVE over nearly everything.
+        // Budgets down to the smallest, so that every level is written, up to one ARCHIVE over nearly everything.
         for budget in [2_000, 1_000, 300, 60] {
             let _ = block_on(world.talk.prompt_with("nothing in particular", &PromptOptions::new(budget)));
             assert_kept_out(&world, what);
@@ -106,7 +106,7 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     assert!(first.text.contains("\nMessage 1: user: [kept out] is the reference"), "{}", first.text);
 }
 
-/// What a strategy knows from elsewhere than its job: from a call for another conversation, for one.
+/// A strategy may know the secret from elsewhere than its job, such as a call for another conversation.
 #[test]
 fn a_secret_that_a_strategy_returns_is_struck_from_text_and_topics() {
     let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Says(NEEDLE))));
@@ -119,7 +119,7 @@ fn a_secret_that_a_strategy_returns_is_struck_from_text_and_topics() {
     assert!(world.fell_back.lock().unwrap().is_empty());
 }
 
-/// Of two tokens, where the secret was one: what stands in its place must not cost the summary its bound.
+/// The mark in place of a secret may take more tokens than the secret, and must not push the summary over its bound.
 #[test]
 fn what_stands_in_the_place_of_a_secret_keeps_the_bound() {
     let says = Scripted::new(Manner::Says("said QX-4471-93B"));

@@ -272,7 +272,7 @@ fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
     block_on(restored.talk.initialize()).unwrap();
     assert_eq!(seen.load(Ordering::Relaxed), 2);
 
-    // What follows from the log alone is not kept.
+    // A state that follows from the log alone is not kept.
     let plain = World::new();
     plain.say(chat(30));
     assert!(!block_on(plain.talk.keep_manager_state()).unwrap());

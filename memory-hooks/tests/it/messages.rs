@@ -24,7 +24,7 @@ fn texts(message: &Message) -> Vec<&str> {
     texts
 }
 
-/// What every provider asks of a request.
+/// Checks the rules that all providers have for the turns of a request.
 fn check_turns(request: &ChatRequest) -> Result<(), TestCaseError> {
     for (index, message) in request.messages.iter().enumerate() {
         let role = if index % 2 == 0 { Role::User } else { Role::Assistant };

@@ -199,7 +199,7 @@ fn a_text_beyond_the_window_is_read_in_parts_and_the_whole_of_it() {
 #[test]
 fn an_overflow_halves_the_part_until_it_fits_or_nothing_is_left() {
     let text = "Some words of a text that is long. ".repeat(120);
-    // It says that it has a large window, and has a small one.
+    // The model states a larger window than it has.
     let model = Arc::new(ScriptedModel::new(|_, request| {
         if tokens(request) > 800 { Err(overflow(800)) } else { Ok(Message::assistant("Maya wrote some words.")) }
     }));

@@ -1,4 +1,4 @@
-//! What a model is shown: everything once, never over budget, the history before and apart from recall.
+//! Prompts: everything once, never over budget, the history before and apart from recall.
 
 use std::sync::{
     Arc,
@@ -197,7 +197,7 @@ proptest! {
         world.say(more.iter().cloned());
         let all = [messages, more].concat();
         let begins = |message: &Message| message.begins_prompt();
-        // Of a turn of an agent that works for long, its end.
+        // The last turn, or the end of it if an agent works for long.
         let first = all.iter().rposition(begins).unwrap_or(0).max(all.len().saturating_sub(32));
         let last_turn: Vec<_> = (first as u64 + 1..=all.len() as u64).collect();
         for budget in budgets {
@@ -239,7 +239,7 @@ proptest! {
             a_prompt_that_fits(&world, &ask(0), budget);
             let [one, other] = [lengths.0, lengths.1].map(|words| prompt(&world, &ask(words), budget));
             if let (Ok(one), Ok(other)) = (one, other) {
-                // What fits word for word with a short question need not with a long one.
+                // A history that fits verbatim with a short question need not fit with a long one.
                 let is_whole = |prompt: &Prompt| prompt.verbatim().iter().map(|run| run.count()).sum::<u64>() == prompt.nodes;
                 if is_whole(&one) != is_whole(&other) {
                     continue;

@@ -1,4 +1,4 @@
-//! How often a message is read from the store.
+//! Number of reads of a message from the store.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     support::{World, chat, id, nodes_of},
 };
 
-/// How often each message was read while `act` ran.
+/// Number of reads of each message while `act` ran.
 fn reads_of<T>(world: &World, act: impl FnOnce() -> T) -> (T, BTreeMap<u64, u64>) {
     let before = world.store.reads(&id());
     let done = act();

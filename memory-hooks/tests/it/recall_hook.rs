@@ -61,7 +61,7 @@ fn the_layout_is_the_documented_one() {
         "It is.",
         "Pay the invoice by Friday.",
     ];
-    // When they were said is unknown.
+    // The times of the messages are unknown.
     let batch = spoken(&texts).map(|message| (message, Timestamp::default())).collect();
     block_on(world.talk.append_batch(batch)).unwrap();
     let added = ask(&world, Message::user("Which invoice is due?"));
@@ -235,7 +235,7 @@ fn clean_words_the_log_holds_what_was_said_and_nothing_that_was_added() {
     assert_ne!(added.outgoing, question);
     let stored = block_on(world.talk.expand(added.appended.node)).unwrap();
     assert_eq!(stored.message, question);
-    // What is archived as it was said is recalled as it was said: enrichment does not nest.
+    // The log holds messages without additions, so that recall adds none of its earlier additions.
     let again = ask(&world, Message::user("Which invoice, again?"));
     assert_eq!(again.outgoing.text().matches("---Previous Context---").count(), 1);
 }

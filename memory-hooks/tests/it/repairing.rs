@@ -75,7 +75,7 @@ fn a_persons_words_are_shown_in(budget: u32) {
     let world = compacted();
     let (budget, before, old) = first_shown(&world, budget);
     assert_eq!(old.body.for_view, budget == 500);
-    // As long as before, so that the same pieces are shown.
+    // The new text has as many tokens as the old one, so that the same pieces are shown.
     let text = vec!["mine"; old.body.tokens as usize].join(" ");
     let repaired = rewrite(&world, old.id, &format!("  {text}\u{202e}\r\n")).unwrap();
     assert_eq!((repaired.text.as_str(), repaired.replaced), (text.as_str(), old.id));

@@ -44,7 +44,7 @@ fn reopened(world: &World) -> World {
     World::over(Arc::clone(&world.store), |builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))))
 }
 
-/// What differs in a view, were it recorded like this.
+/// Differences that a replay of the forged view reports.
 fn differences(world: &World, forged: ViewDraft) -> Vec<Difference> {
     let answer = block_on(world.store.record(&id(), vec![Event::View(Box::new(forged))])).unwrap();
     let [Recorded::View(view)] = answer.as_slice() else { panic!("{answer:?}") };

@@ -1,4 +1,4 @@
-//! What a META is written from: the messages under it, as far as they can be told.
+//! Sources of a META: the messages under it, as far as they can be retold.
 
 use std::sync::{Arc, Mutex};
 

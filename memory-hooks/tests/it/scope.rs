@@ -63,7 +63,7 @@ fn show(world: &World, question: &str, options: &PromptOptions) -> Prompt {
 
 const LEAD: &str = "Earlier messages that bear on the question, from other conversations, word for word.";
 
-/// What follows the lead of other conversations, up to their fence.
+/// Text of the other conversations: after their lead, up to the end of their fence.
 fn elsewhere(prompt: &Prompt) -> &str {
     let (_, after) = prompt.text().split_once("may be another person:\n---Previous Context---\n").unwrap();
     after.split_once("---End Previous Context---\n").unwrap().0
@@ -348,7 +348,7 @@ proptest! {
         prop_assert!(every.tokens <= budget);
         prop_assert_eq!(every.tokens, world.memory.token_counter().count(every.text()));
         prop_assert_eq!(covered(&every), covered(&alone));
-        // What just fits word for word leaves others a quarter of the budget.
+        // A history that just fits verbatim may be summarized, to leave other conversations a quarter.
         let is_whole = alone.full_tokens > 0 && nodes_of(&alone, PieceKind::Message).len() as u64 == alone.nodes;
         if !is_whole {
             prop_assert_eq!(history_text(&every), history_text(&alone));

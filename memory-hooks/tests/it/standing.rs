@@ -130,7 +130,7 @@ fn a_view_with_standing_lines_is_shown_again_byte_for_byte_by_a_memory_that_know
     say(&world, &[Message::user("Always give the time zone when I ask about meetings.")]);
     let shown = show(&world, "When is the meeting?", 1_000);
     assert_eq!(standing(&shown).len(), 1);
-    // It holds no longer, and the view of then is as it was.
+    // A later message revokes the instruction; the earlier view still shows it.
     world.say([
         Message::user("Never give the time zone when I ask about meetings."),
         Message::text_of(Role::Assistant, "OK."),

@@ -175,7 +175,7 @@ impl TokenCounter for DearCounter {
     }
 }
 
-/// What a misbehaving summarizer does.
+/// Behaviour of a summarizer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Manner {
     /// Writes first words.

@@ -109,7 +109,7 @@ fn a_result_that_comes_after_its_call_was_compressed_is_shown_with_it() {
     let world = World::new();
     world.say(chat(60));
     world.say([calls(&["a"])]);
-    // So tight that even the newest message, the call, is summarized and merged.
+    // The budget is so tight that even the newest message, the call, is summarized and merged.
     block_on(world.memory.manager().reduce(world.talk.id(), 1, None)).unwrap();
     assert_eq!(world.levels()[0], 0, "everything is summarized");
     world.say([results(&["a"], "41 rows"), Message::assistant("There are 41.")]);

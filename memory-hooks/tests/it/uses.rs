@@ -1,4 +1,4 @@
-//! How often messages were recalled, as scorers are told.
+//! Number of recalls of a message, which scorers are given.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! What an answer costs a client, and what it says of what it shows.
+//! Bounds of answers in tokens, and the statements of an answer about its parts.
 
 use memory::{Message, Timestamp};
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ async fn a_memory_file_is_shown_in_parts_and_exactly() {
     let missing =
         json!({"command": "str_replace", "path": "/memories/long", "old_str": "x".repeat(50_000), "new_str": ""});
     assert!(client.refused("memory", missing).await.len() < 1_000);
-    // What a file holds stays exact as JSON, and is escaped in text.
+    // The content of a file is exact in JSON, and escaped in text.
     client.ask("memory", json!({"command": "create", "path": "/memories/crlf", "file_text": "a\r\nb"})).await;
     let crlf = json!({"command": "view", "path": "/memories/crlf"});
     assert!(client.ask("memory", crlf.clone()).await["result"].as_str().unwrap().contains("a\r\n"));

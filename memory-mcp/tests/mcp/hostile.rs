@@ -37,7 +37,7 @@ async fn words_of_messages_are_data_in_every_text() {
     let read = serde_json::to_value(client.0.read_resource(read).await.unwrap()).unwrap();
     let read = read.pointer("/contents/0/text").unwrap().as_str().unwrap().to_owned();
     assert!(!read.contains('\u{1b}') && read.matches("\n---End Previous Context---").count() == 1, "{read}");
-    // As JSON the message is exact.
+    // The JSON holds the exact message.
     let node = client.ask("expand_node", json!({"conversation_id": "evil", "node_id": 1})).await;
     assert_eq!(node.get("text"), Some(&json!(HOSTILE)));
 }

@@ -239,7 +239,7 @@ async fn a_server_that_stops_answers_what_it_is_asked() {
         tokio::spawn(async move { post(address, "Mcp-Protocol-Version: 2025-11-25\r\n", &call.to_string()).await });
     waiting.begun.notified().await;
     drop(stop);
-    // It is stopping as soon as it listens no more.
+    // The server is stopping once it refuses connections.
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }

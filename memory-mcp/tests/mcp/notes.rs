@@ -75,7 +75,7 @@ async fn nothing_of_notes_is_indexed_or_summarized_and_the_present_texts_are_fou
     assert!(by_name["messages"][0]["text"].as_str().unwrap().contains("Quay two"), "{by_name}");
     let elsewhere = client.ask("search_memory", json!({"query": "quay lighthouse", "conversations": ["talk"]})).await;
     assert!(!elsewhere.to_string().contains("memory-notes"), "{elsewhere}");
-    // What has nothing to do with the question is not before what answers it.
+    // Notes that do not bear on the question come after the message that answers it.
     let found = client.ask("search_memory", json!({"query": "Which quay does the ferry sail from?"})).await;
     assert_eq!(found["messages"][0]["conversation"], "talk", "{found}");
 }

@@ -1,4 +1,4 @@
-//! What a client is told of the tools, and what it pays for it.
+//! Descriptions of tools, and their cost in tokens for a client.
 #![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory_mcp::{Options, Profile, Server};
@@ -62,7 +62,7 @@ async fn tools_are_listed_in_the_same_order_with_the_same_words() {
     assert_eq!(one.len(), 13);
 }
 
-/// What a tool gives is what its schema says, for a client that checks it.
+/// Some clients check answers against the schema of a tool.
 #[tokio::test]
 async fn answers_have_the_members_that_their_schemas_require() {
     let store = Store::new();

@@ -85,7 +85,7 @@ impl Client {
         self.0.call_tool(CallToolRequestParams::new(name.to_owned()).with_arguments(arguments)).await.unwrap()
     }
 
-    /// What a tool answers that must succeed.
+    /// Structured answer of a tool, which must succeed.
     pub(crate) async fn ask(&self, name: &str, arguments: Value) -> Value {
         let result = self.call(name, arguments.clone()).await;
         assert_ne!(result.is_error, Some(true), "{name} {arguments}: {}", text(&result));
@@ -93,7 +93,7 @@ impl Client {
         result.structured_content.expect("a tool answers in JSON as well")
     }
 
-    /// What a tool says that must succeed.
+    /// Answer of a tool in text, which must succeed.
     pub(crate) async fn said(&self, name: &str, arguments: Value) -> String {
         let result = self.call(name, arguments.clone()).await;
         assert_ne!(result.is_error, Some(true), "{name} {arguments}: {}", text(&result));

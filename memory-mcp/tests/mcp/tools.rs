@@ -1,4 +1,4 @@
-//! What each tool answers.
+//! Answers of each tool.
 
 use serde_json::{Value, json};
 

@@ -58,7 +58,7 @@ fn files() -> impl Iterator<Item = PathBuf> {
     fs::read_dir(deps()).unwrap().filter_map(Result::ok).map(|entry| entry.path())
 }
 
-/// Where the test binary and its dependencies lie.
+/// Directory of the test binary and its dependencies.
 pub(crate) fn deps() -> PathBuf {
     let binary = env::current_exe().expect("a test binary has a path");
     binary.parent().unwrap_or(Path::new(".")).to_owned()

@@ -24,7 +24,7 @@ fn main() -> Outcome {
     pollster::block_on(write(golden, corpus))
 }
 
-/// A view of so many messages word for word.
+/// A view of the first `nodes` messages, all verbatim.
 fn view(nodes: u64) -> Outcome<Event> {
     let (salt, question) = ([6; 16], format!("question {nodes}"));
     let shown = Shown::Messages(NodeRange::first_n(nodes).ok_or("no nodes")?);

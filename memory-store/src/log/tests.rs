@@ -1,4 +1,4 @@
-//! Whole stores: on a disk that fails, and with files that were changed.
+//! Tests of whole stores, on a failing disk and with changed files.
 
 mod backup;
 mod checkpoint;

@@ -34,7 +34,7 @@ fn start_with(store: &Path, threads: u32, work: Option<&str>) -> (Child, Output)
     child::start("appender::as_a_child_appends_until_it_is_killed", &arguments.collect::<Vec<_>>())
 }
 
-/// What a child printed before it died, without a line that was cut short.
+/// Acknowledged messages: the lines that a child printed before it died, without a line that was cut short.
 fn acknowledged(mut output: impl Read) -> BTreeMap<NodeId, String> {
     let mut text = String::new();
     output.read_to_string(&mut text).unwrap();
@@ -89,7 +89,7 @@ fn lossless_when_killed(works: &[Option<&str>]) {
         let verified = pollster::block_on(store.verify(None)).unwrap();
         assert!(verified.is_whole(), "round {round}: {:?}", verified.damage);
         assert_eq!(verified.verified, nodes.len() as u64);
-        // What was written but not acknowledged may be there; from now on it stays.
+        // Messages may be there that were written but not acknowledged; from now on they stay.
         known = nodes.into_iter().map(|node| (node.id, node.message.text())).collect();
         // A backup is there once its manifest is, and is never half of one.
         if backup.join("MANIFEST").exists() {
@@ -136,7 +136,7 @@ fn another_process_writes_and_reads_while_one_is_writing() {
         let appended = pollster::block_on(writer.append(&talk, vec![draft])).unwrap();
         let seen = pollster::block_on(reader.node(&talk, appended[0].node)).unwrap();
         assert_eq!(seen.message.text(), format!("ours {round}"), "what one process was told is kept, all see");
-        // And the other way round: what the child printed is there for us.
+        // The other way round: a message that the child printed is there for us.
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let (node, text) = line.trim_end_matches('\n').split_once(' ').unwrap();
@@ -217,7 +217,7 @@ fn a_stuck_writer_is_named_and_the_log_is_whole_when_it_goes_on() {
     let stuck = (0..2_000).find_map(|_| {
         signal("-STOP");
         match append() {
-            // It may have been stopped before it wrote down its name.
+            // The child may have been stopped before it wrote its name into the lock.
             Err(StoreError::Locked { pid, host, .. }) if pid == child.id() => Some(host),
             Ok(_) | Err(StoreError::Locked { .. }) => {
                 signal("-CONT");

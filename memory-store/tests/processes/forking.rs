@@ -21,7 +21,7 @@ const ROUNDS: u32 = 20;
 /// Rounds at one store, so that what is compared after each of them stays small.
 const ROUNDS_OF_A_STORE: u32 = 10;
 
-/// What a child printed before it died.
+/// Lines that a child printed before it died.
 #[derive(Debug, Default)]
 struct Acknowledged {
     /// Conversation, node and text.
@@ -144,7 +144,7 @@ fn lossless_at_a_store(rounds: impl Iterator<Item = u32>) -> usize {
             assert_eq!(from, Some((&parent, node)), "round {round}: {child}");
         }
         now.keys().for_each(|id| has_the_right_past(&now, id, round));
-        // What was written but not acknowledged may be there; from then on it stays.
+        // Events may be there that were written but not acknowledged; from then on they stay.
         for (id, before) in &known {
             let now = &now[id];
             assert_eq!(now.state.forked_from, before.state.forked_from, "round {round}: {id}");
@@ -156,7 +156,7 @@ fn lossless_at_a_store(rounds: impl Iterator<Item = u32>) -> usize {
         drop(store);
         // Read from the beginning it is the same. In the other rounds the next child begins with the checkpoint.
         if round % 2 == 1 {
-            // What was written so far may have been too little for one.
+            // A short log has no checkpoint.
             if dir.join("cache").exists() {
                 fs::remove_dir_all(dir.join("cache")).unwrap();
             }

@@ -27,7 +27,7 @@ const WRITERS: usize = 64;
 const READERS: usize = 8;
 const CONVERSATIONS: usize = 5;
 
-/// How long it goes on; `MEMORY_SOAK_SECONDS` asks for more.
+/// Duration of the test; `MEMORY_SOAK_SECONDS` sets another.
 fn duration() -> Duration {
     Duration::from_secs(env::var("MEMORY_SOAK_SECONDS").map_or(1, |seconds| seconds.parse().unwrap()))
 }
@@ -64,7 +64,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It has ended, unless the test failed.
+        // The child has ended, unless the test failed.
         drop(self.child.kill().and_then(|()| self.child.wait()));
     }
 }
@@ -89,7 +89,7 @@ fn summary(node: NodeId) -> Event {
     ))
 }
 
-/// What was acknowledged: conversation, node and text.
+/// Acknowledged messages: conversation, node and text.
 type Told = Mutex<BTreeMap<(ConversationId, NodeId), String>>;
 
 /// Appends, every third message with a key and twice, summarizes and pins.

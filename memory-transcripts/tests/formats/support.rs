@@ -94,7 +94,7 @@ impl Read {
         self.messages[id][index].message.metadata.get(name).map(Json::to_string).unwrap_or_default()
     }
 
-    /// Where each fork begins.
+    /// Fork points: the child, its parent, and the last common message.
     pub(crate) fn forks(&self) -> Vec<(String, String, String)> {
         let fork = |conversation: &Conversation| {
             let fork = conversation.fork.as_ref()?;

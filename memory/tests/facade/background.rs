@@ -40,7 +40,7 @@ fn messages_are_indexed_and_compacted_without_being_asked_for() {
     append(&talk, 80);
     wait_until("80 messages have vectors", || embedded(&memory, "talk") == 80);
     wait_until("80 messages have summaries", || summaries(&talk) > 0);
-    // And again, with a message that follows.
+    // A single message that follows is indexed, too.
     block_on(talk.append(remark(81))).unwrap();
     wait_until("81 messages have vectors", || embedded(&memory, "talk") == 81);
     wait_until("the vectors are on disk", || dir.embedded_on_disk("talk") == 81);

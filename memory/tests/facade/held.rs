@@ -1,4 +1,4 @@
-//! What a process holds in memory, and its limit.
+//! Memory that a process holds, and its limit.
 #![expect(clippy::unwrap_used, reason = "a helper of tests, which the lints do not know as a test")]
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::support::{Dir, remark};
 const CONVERSATIONS: usize = 40;
 const LIMIT: usize = 20_000;
 
-/// What is held after a search of each conversation, by kind.
+/// Memory held after a search of each conversation, by kind.
 fn held_after_searches(dir: &Dir, config: impl FnOnce(Config) -> Config) -> Vec<CachedInMemory> {
     let config = config(Config::new(dir.store(), Access::Write));
     let memory = Builder::of(config).embedder(Arc::new(HashEmbedder::new(32))).background(false).open().unwrap();

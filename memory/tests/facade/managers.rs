@@ -120,7 +120,7 @@ impl Reranker for Lockers {
     }
 }
 
-/// What is found for a question under a manager with a cross-encoder, without a least score in the configuration.
+/// Nodes found for a question under a manager with a cross-encoder, without a least score in the configuration.
 fn found_under(manager: &str) -> Vec<u64> {
     let dir = Dir::new();
     let config = Config::new(dir.store(), Access::Write).manager(manager);

@@ -1,4 +1,4 @@
-//! What a reader of a prompt is told: rules whole, no decision that was changed, no sentence cut into its opposite.
+//! Prompts for a reader: whole rules, no decision that was changed later, no sentence cut into its opposite.
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory::{ContentBlock, Message, PieceKind, PromptOptions, blocking::Conversation, blocking::Memory};

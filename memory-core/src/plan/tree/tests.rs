@@ -114,7 +114,7 @@ fn a_dissolved_summary_is_shown_by_its_parts_at_the_same_cost() {
         assert_eq!(u64::from(cut.tokens), cost);
     }
     assert!(matches!(plan_view(&both, least - 1), Err(PlanError::BudgetTooSmall { .. })));
-    // As it was, step by step.
+    // Each undo restores the state of one step before.
     both.undo();
     assert_eq!((both.top(), both.is_dissolved(first)), (archive.top(), false));
     both.undo();

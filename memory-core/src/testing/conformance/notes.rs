@@ -41,7 +41,7 @@ pub(super) async fn notes_are_kept_in_their_order(store: &dyn Store) {
     notes[1].sources = vec![range(1, 1), range(2, 3)];
     let recorded = store.record(&noted, notes[..3].iter().map(event).collect()).await.unwrap();
     assert_eq!(recorded, [1, 2, 3].map(|n| Recorded::Note(number(n))));
-    // A note beside other events.
+    // A note next to other events.
     let title = Event::Title("titled".into());
     assert_eq!(store.record(&noted, vec![title, event(&notes[3])]).await.unwrap()[1], Recorded::Note(number(4)));
     assert_eq!(all(store, "noted").await, notes);

@@ -1,4 +1,4 @@
-//! The graph beside an exact search, with rows removed, searched while it grows, and of vectors that are all equal.
+//! The graph against an exact search: with removed rows, while it grows, and over equal vectors.
 #![expect(clippy::cast_possible_truncation, reason = "blocks of some thousand rows")]
 
 mod damage;
@@ -52,7 +52,7 @@ impl Block {
         query.iter().zip(self.vector(row)).map(|(a, b)| a * b).sum()
     }
 
-    /// The nearest by components.
+    /// The truly nearest rows, by components and not by codes.
     fn nearest(&self, query: &[f32], limit: usize, keep: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut rows: Vec<u32> = (0..self.scales.len() as u32).filter(|row| keep(*row)).collect();
         rows.sort_by(|a, b| self.likeness(query, *b).total_cmp(&self.likeness(query, *a)).then(a.cmp(b)));
@@ -69,7 +69,7 @@ fn unit(vector: impl IntoIterator<Item = f32>) -> Vec<f32> {
 }
 
 fn noise(rng: &mut Rng) -> f32 {
-    // Nearly normal, as the sum of some even numbers is.
+    // Nearly normal, as a sum of uniform numbers is.
     (0..4).map(|_| rng.f32() - 0.5).sum()
 }
 
@@ -102,7 +102,7 @@ fn found(graph: &Graph, block: &Block, query: &[f32], limit: usize, ef: usize, k
     rows
 }
 
-/// The share of the truly nearest that are found, over queries near the rows.
+/// Share of the truly nearest rows that a search finds, over queries near the rows.
 fn recall(graph: &Graph, block: &Block, rng: &mut Rng, ef: usize, keep: impl Fn(u32) -> bool) -> f64 {
     let (mut hits, mut all) = (0, 0);
     for _ in 0..100 {
@@ -117,7 +117,7 @@ fn recall(graph: &Graph, block: &Block, rng: &mut Rng, ef: usize, keep: impl Fn(
 }
 
 #[test]
-fn recall_is_that_of_the_exact_search_nearly() {
+fn recall_is_nearly_that_of_an_exact_search() {
     let rng = &mut Rng::with_seed(1);
     let block = clustered(rng, 64, 6000, 40);
     let graph = built(GraphOptions::default(), &block, 2);
@@ -126,7 +126,7 @@ fn recall_is_that_of_the_exact_search_nearly() {
 }
 
 #[test]
-fn rows_that_come_one_by_one_are_found_as_well() {
+fn rows_linked_one_by_one_are_found() {
     let rng = &mut Rng::with_seed(2);
     let block = clustered(rng, 32, 3000, 30);
     let mut graph = Graph::new(GraphOptions::default());
@@ -250,7 +250,7 @@ fn searches_go_on_while_rows_are_linked() {
                         if linked == 0 {
                             continue;
                         }
-                        // Rows that are linked now must be found, whatever is linked meanwhile.
+                        // Rows that are linked now must be found while others are being linked.
                         let row = rng.u32(0..linked as u32);
                         let near = found(&graph, block, block.vector(row), 5, 150, |_| true);
                         assert_eq!(near.len(), 5.min(graph.room()));
@@ -318,7 +318,7 @@ proptest! {
                 }
                 Step::Search(query, limit) => {
                     let query = unit(query.map(f32::from));
-                    // As wide as there are rows: nothing is approximate but the codes.
+                    // A search as wide as the graph is exact, except for the codes.
                     let near = found(&graph, &block, &query, limit, rows, |row| !removed.contains(&row));
                     let exact = block.nearest(&query, limit, |row| !removed.contains(&row));
                     prop_assert_eq!(near.len(), exact.len());

@@ -1,4 +1,4 @@
-//! Packs under an index of vectors: nothing is lost, nothing that is forgotten is left, wherever it is stopped.
+//! Packs under an index of vectors: wherever the work stops, nothing is lost and nothing forgotten is left.
 
 use memory_core::{
     ConversationId, ModelId, NodeId, NodeSet,
@@ -106,7 +106,7 @@ fn packed_conversations_are_found_and_changed() {
     let (loose, packs) = setup.files();
     assert_eq!((loose.len(), packs.len()), (0, 1));
     (0..20).for_each(|talk| setup.assert_found(talk, 3));
-    // The conversation becomes loose, and counts before what is packed.
+    // The conversation becomes loose, and its loose files count before the pack.
     setup.derive(7, 5);
     assert_eq!(setup.files().0.len(), 3);
     setup.assert_found(7, 5);
@@ -175,7 +175,7 @@ fn nothing_is_left_when_forgetting_stops_after_any_operation_and_is_done_again()
     for operations in 0.. {
         let setup = Setup::of(4);
         setup.gather().unwrap();
-        // An older version of it is in the pack.
+        // The pack has an older version of the conversation.
         setup.derive(1, 5);
         let node: NodeSet = NodeId::new(2).into_iter().collect();
         let forget = || {
@@ -192,7 +192,7 @@ fn nothing_is_left_when_forgetting_stops_after_any_operation_and_is_done_again()
         let is_sound = nodes.is_empty() || nodes == [1, 2, 3, 4, 5] || nodes == [1, 3, 4, 5];
         assert!(is_sound, "{nodes:?} after {operations} operations");
         if forgotten.is_err() {
-            // As `DerivedFiles::forget` does.
+            // The same steps as `DerivedFiles::forget`.
             forget().unwrap();
             let stem = super::super::header::file_name(id(1).as_str(), "toy");
             setup.packs().forget_older(&stem).unwrap();
@@ -240,7 +240,7 @@ fn the_bytes_of_a_pack_never_change() {
     assert_eq!((&bytes[12..28], &bytes[28..32]), ([7; 16].as_slice(), [2, 0, 0, 0].as_slice()));
     assert_eq!(bytes[32..36], ::crc32c::crc32c(&bytes[64..256]).to_le_bytes());
     assert_eq!(bytes[60..64], ::crc32c::crc32c(&bytes[..60]).to_le_bytes());
-    // By name: the codes, then the blocks; in the order of the kinds: the blocks, then the codes.
+    // Names are sorted: the codes, then the blocks. Contents are in the order of kinds: the blocks, then the codes.
     assert_eq!((&bytes[64..69], &bytes[160..166]), (b"ab.i8".as_slice(), b"ab.vec".as_slice()));
     let (blocks, codes) = (256, (256 + header.len()).next_multiple_of(64));
     let numbers =

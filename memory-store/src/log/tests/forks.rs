@@ -63,7 +63,7 @@ fn forged(from: &[u8], to: &[u8]) -> tempfile::TempDir {
     put(&files)
 }
 
-/// How many nodes each conversation has, and how many of them are verified, by doctor and by the store, which agree.
+/// Numbers of nodes and of verified nodes of each conversation; doctor and the store must agree on them.
 fn counts(dir: &Path) -> Vec<(String, u64, u64)> {
     let store = LogStore::open_read_only(dir).unwrap();
     let verified = pollster::block_on(store.verify(None)).unwrap();
@@ -156,7 +156,7 @@ fn a_fork_whose_parent_is_lost_keeps_what_is_its_own() {
         let salvaged = LogStore::open(&path).unwrap();
         assert!(salvaged.report().damage.is_empty(), "{:?}", salvaged.report().damage);
         let nodes = pollster::block_on(salvaged.conversation(&id("child"))).unwrap().nodes;
-        // Where the count of its own first frame was right for another shared prefix, that frame is damage.
+        // The child's first frame is damage if its count of nodes fits another shared prefix, which is left then.
         assert!(nodes >= shared, "{nodes} nodes");
         let read = pollster::block_on(salvaged.readable_nodes(&id("child"), all())).unwrap();
         assert!(read.nodes.len() as u64 >= there && !read.losses.is_empty());

@@ -349,7 +349,7 @@ fn counts_of_lost_nodes_that_lie_ask_for_no_memory() {
     assert!(LogStore::open(target.path().join("new")).unwrap().report().damage.is_empty());
 }
 
-/// As a vacuum leaves them: shorter, with a small frame in the place of those of which nothing is left.
+/// Segments as a vacuum leaves them: shorter, with a filler for frames of which nothing is left.
 #[test]
 fn rewritten_segments_are_whole() {
     let (whole, requests) = sample();
@@ -375,7 +375,7 @@ fn rewritten_segments_are_whole() {
                 header
             };
             let place = place(out.len());
-            // As a vacuum writes it: the offset of an earlier frame may be behind the end now.
+            // A vacuum writes the same, since the offset of an earlier frame may now be behind the end.
             let header = FrameHeader { durable: place.offset, ..header };
             payload.finish(&header, &place, &mut out);
         }

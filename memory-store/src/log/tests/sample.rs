@@ -82,7 +82,7 @@ pub(super) fn note(number: u64, text: &str) -> Event {
     Event::Note(Box::new(Note::new(NoteId::new(number).unwrap(), Timestamp::from_millis(-6), change)))
 }
 
-/// The view with messages of conversation `b` beside it.
+/// The view with messages of conversation `b` next to it.
 fn beside_another(view: Event) -> Event {
     let Event::View(mut draft) = view else { return view };
     let run = ShownRun { shown: ShownPieces::Messages(NodeRange::single(node(1))), check: [6; 8] };

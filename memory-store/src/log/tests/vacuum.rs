@@ -1,4 +1,4 @@
-//! Segments rewritten and compressed beside readers and writers, and when the power fails in between.
+//! Segments rewritten and compressed next to readers and writers, and when the power fails in between.
 
 use std::{
     path::Path,

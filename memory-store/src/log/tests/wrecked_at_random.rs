@@ -299,7 +299,7 @@ fn check(whole: &Whole, wrecked: &Files, context: &dyn Fn() -> String) {
     is_all_there(&store, whole, context);
     let (damage, before) = (store.report().damage.clone(), shown(&store));
     assert!(tells_or_is_of_the_past(&store, whole, wrecked), "{}: nobody noticed", context());
-    // Where something may be appended, it gets a number that nothing else has, and stays.
+    // A message that may be appended gets an unused number, and stays.
     let mut appended = Vec::new();
     for name in ["a", "b", "c"] {
         let id = ConversationId::new(name).unwrap();

@@ -95,7 +95,7 @@ fn lists_full_of_nonsense_lead_nowhere_and_break_nothing() {
         for _ in 0..rng.usize(1..200) {
             changed[rng.usize(body..end)] = rng.u8(..);
         }
-        // As a writer of the file would make it.
+        // The checksum is the right one, so that only the content is wrong.
         let mut header = BlockHeader::read(&changed[head..head + HEADER]).unwrap();
         header.rows_sum = crc32c::crc32c(&changed[body..]);
         changed[head..head + HEADER].copy_from_slice(&header.bytes());

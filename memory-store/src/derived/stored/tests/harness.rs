@@ -1,4 +1,4 @@
-//! Derives something of each kind beside a store of two conversations.
+//! Derived data of each kind next to a store of two conversations.
 
 use std::{collections::BTreeSet, fs, future::Future, marker::PhantomData, path::Path};
 

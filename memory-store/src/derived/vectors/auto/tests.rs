@@ -180,7 +180,7 @@ fn a_graph_of_messages_that_the_log_lost_is_not_used_for_those_in_their_place() 
     let index = beside(&store);
     let through = index.stats(&id()).through;
     assert!(through <= 100, "{through}");
-    // As many, and other vectors.
+    // Other vectors, of the same number.
     let nodes: Vec<_> =
         (through + 1..=2_000).map(|node| (NodeId::new(node).unwrap(), vec![vector(node + 5_000)])).collect();
     pollster::block_on(index.insert(&id(), &nodes)).unwrap();

@@ -1,4 +1,4 @@
-//! Vectors beside a log that is not, or no longer, the one they were derived from.
+//! Vectors next to a log that is not, or no longer, the one they were derived from.
 
 use memory_core::{
     Message, NodeDraft, Timestamp,
@@ -122,7 +122,7 @@ fn vectors_are_kept_as_far_as_the_last_node_that_is_not_lost() {
     let store = LogStore::open(dir.path()).unwrap();
     say(&store, &["one", "two"]);
     say(&store, &["three is hurt"]);
-    // This records after it how many nodes there are.
+    // The frame of this event states the number of nodes before it.
     pollster::block_on(store.record(&id("a"), vec![memory_core::port::Event::Title("t".into())])).unwrap();
     drop(store);
     let log = dir.path().join("log/0001.seg");

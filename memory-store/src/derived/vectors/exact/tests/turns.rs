@@ -13,7 +13,7 @@ use super::*;
 enum Act {
     Insert(usize),
     Flush,
-    /// As a new process does.
+    /// Opens the index again, as a new process would.
     Reopen,
 }
 
@@ -89,7 +89,7 @@ fn a_file_that_another_process_made_anew_is_not_taken_for_the_old_one() {
     let (mut truth, mut other) = (sample(), sample());
     insert(&first, &id("a"), &truth);
     flush(&first);
-    // As long, and with other vectors in it.
+    // A file of the same length with other vectors.
     other.swap(0, 2);
     second.forget(&id("a")).unwrap();
     insert(&second, &id("a"), &other);
