@@ -28,7 +28,7 @@ pub struct ToolCall<'a> {
     pub id: &'a str,
     /// The tool.
     pub name: &'a str,
-    /// Its arguments.
+    /// Arguments of the call.
     pub input: &'a Json,
 }
 

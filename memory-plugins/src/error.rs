@@ -15,7 +15,7 @@ pub enum LoadError {
     Unreadable {
         /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -180,7 +180,7 @@ pub enum ChooseError {
         name: String,
         /// Path of its library.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: CallError,
     },

@@ -18,7 +18,7 @@ pub enum TranscriptError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -71,7 +71,7 @@ pub enum TranscriptError {
     UnknownDatabase {
         /// The file.
         place: String,
-        /// Its tables.
+        /// The tables of the database.
         found: String,
     },
     /// Another program has locked a database.

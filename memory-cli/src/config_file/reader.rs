@@ -154,7 +154,7 @@ impl Reader<'_> {
         self.refuse(FaultKind::Unknown, place, (table, given), why);
     }
 
-    /// Why there is no such key, and where to look.
+    /// Error of an unknown key, with the proper place of a similar one.
     fn no_key(&self, table: Option<&'static str>, given: &str) -> String {
         let of = table.map_or_else(String::new, |table| format!(" in [{table}]"));
         let elsewhere: Vec<_> = self.keys.iter().filter(|key| key.name == given).map(|key| key.table).collect();

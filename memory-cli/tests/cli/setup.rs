@@ -60,7 +60,7 @@ fn what_is_only_missing_is_said_with_the_command_that_gets_it_and_is_no_failure(
     fs::write(format!("{directory}/config.json"), r#"{"model_type": "bert", "hidden_size": 4}"#).unwrap();
     let told = told(&store, &["--embedding-model", "org/mine"], 0);
     assert_eq!(item(&told, "tokenizer"), ("missing", Some("memory model fetch org/mine")));
-    // Who wants words alone misses nothing.
+    // Recall by words needs no model, so nothing is missing.
     assert_eq!(item(&self::told(&store, &["--words-only"], 0), "embedding model").0, "here");
     let told = self::told(&store, &["--reranker", "ms-marco-MiniLM"], 1);
     assert_eq!(item(&told, "cross-encoder").0, "wrong");

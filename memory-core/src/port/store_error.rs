@@ -162,7 +162,7 @@ pub enum StoreError {
     Backend {
         /// The backend.
         backend: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

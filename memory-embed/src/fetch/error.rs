@@ -66,7 +66,7 @@ pub enum FetchError {
         package: String,
         /// The file in it.
         member: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },
@@ -123,7 +123,7 @@ pub enum FetchError {
         what: String,
         /// The model.
         id: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },
@@ -132,7 +132,7 @@ pub enum FetchError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },

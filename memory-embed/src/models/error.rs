@@ -44,7 +44,7 @@ pub enum ModelError {
     Config {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },
@@ -86,7 +86,7 @@ pub enum ModelError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -95,7 +95,7 @@ pub enum ModelError {
     Runtime {
         /// The library.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },
@@ -114,7 +114,7 @@ pub enum ModelError {
     Tokenizer {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },
@@ -123,7 +123,7 @@ pub enum ModelError {
     Graph {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },
@@ -132,7 +132,7 @@ pub enum ModelError {
     Option {
         /// The option's name.
         option: &'static str,
-        /// Its value.
+        /// The value of the option.
         value: usize,
         /// The valid values.
         must: String,
@@ -142,7 +142,7 @@ pub enum ModelError {
     Disk {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -151,7 +151,7 @@ pub enum ModelError {
     InvalidConfig {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },
@@ -168,7 +168,7 @@ pub enum ModelError {
     Weights {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

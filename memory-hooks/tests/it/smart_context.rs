@@ -44,7 +44,7 @@ fn ask(world: &World, options: &PromptOptions) -> Prompt {
     block_on(world.talk.prompt_with("And what was it?", options)).unwrap()
 }
 
-/// Why nothing was judged.
+/// Reasons for which nothing was judged.
 fn not_judged(prompt: &Prompt) -> Vec<&str> {
     let notices = prompt.notices.iter();
     notices

@@ -1,4 +1,4 @@
-//! Whose notes are whose.
+//! Notes of several owners and of models.
 
 use std::{fs, path::Path};
 

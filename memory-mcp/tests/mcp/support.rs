@@ -100,7 +100,7 @@ impl Client {
         text(&result)
     }
 
-    /// Why a tool cannot do it.
+    /// Error of a tool in text.
     pub(crate) async fn refused(&self, name: &str, arguments: Value) -> String {
         let result = self.call(name, arguments.clone()).await;
         assert_eq!(result.is_error, Some(true), "{name} {arguments}: {}", text(&result));

@@ -203,7 +203,7 @@ async fn the_scratchpad_is_read_set_and_appended_to_and_stays() {
     assert_eq!(other.ask("scratchpad_read", json!({})).await["text"], "Hotel: booked at the Seagull");
     let found = other.ask("search_memory", json!({"query": "hotel booked tickets"})).await.to_string();
     assert!(found.contains("Seagull") && !found.contains("still to book"), "{found}");
-    // However many earlier texts there are, they stand in the way of nothing else.
+    // Any number of earlier texts leaves room for other hits.
     say(&memory, "hotels", ["The hotel at the harbour was booked out.".to_owned()]).await;
     for version in 0..30 {
         client.ask("scratchpad_set", json!({"text": format!("Hotel: booked at the Seagull, version {version}")})).await;

@@ -168,7 +168,7 @@ fn a_plugin_that_keeps_failing_is_quarantined() {
     assert_eq!(ask(&*registry.summarizer(MISBEHAVES).unwrap(), TEXT), Err(CallError::Quarantined(3)));
 }
 
-/// Whoever drops the strategy goes on; the thread that hangs ends with the process.
+/// A hanging destructor does not block the caller that drops the strategy; its thread ends with the process.
 #[test]
 fn a_destructor_that_never_returns_keeps_nobody() {
     let registry = misbehaving(conducting(MISBEHAVES, "hang when dropped"));

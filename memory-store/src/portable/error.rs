@@ -37,7 +37,7 @@ pub enum ExchangeError {
     Read {
         /// The file.
         file: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },

@@ -77,7 +77,7 @@ impl ExportFile {
         Ok(Self { header, has_notes_as_messages, name: name.to_owned(), file, longest_line: limits.line })
     }
 
-    /// Its file's name, for errors.
+    /// Name of its file, for errors.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

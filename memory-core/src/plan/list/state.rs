@@ -21,13 +21,13 @@ pub struct ListState<M> {
     /// Messages that stayed while their neighbours were removed, in order: pinned ones, and the other halves of their
     /// tool calls.
     pub lifted: Vec<M>,
-    /// The other pinned messages.
+    /// Pinned messages outside of [`lifted`](Self::lifted).
     pub pinned: Vec<M>,
     /// Summary in the list.
     pub summary: Option<M>,
-    /// Extent for which the last summary was paid for without shortening the list.
+    /// Extent of the messages that were last summarized without shortening the list; they are not summarized again.
     pub spent: Option<Extent>,
-    /// The list for which the failure to reduce it was last reported.
+    /// Extent of the last list that could not be reduced; the failure is reported once for a list.
     pub reported: Option<Extent>,
 }
 

@@ -22,7 +22,7 @@ use crate::{
     wire::{In, Out},
 };
 
-/// Its name in the directory of caches.
+/// Name of the checkpoint in the directory of caches.
 pub(crate) const FILE: &str = "checkpoint";
 const MAGIC: [u8; 8] = *b"MEMCKPT\n";
 const FORMAT: u32 = 3;
@@ -73,7 +73,7 @@ impl Saved {
         self.end
     }
 
-    /// Its state, if it fits the segments that there are.
+    /// State of the checkpoint, if it fits the existing segments.
     pub(crate) fn state(&self, media: &dyn Media, directory: &Directory, numbers: &[u32]) -> Option<State> {
         let state = fitting(self, media, directory, numbers);
         if state.is_none() {

@@ -52,7 +52,7 @@ pub(crate) struct RawFinding {
 pub(crate) struct Surveyed<'a> {
     /// The number of its conversation.
     pub(crate) conversation: u64,
-    /// Its name, when the frame opens it.
+    /// Name of the conversation, when the frame opens it.
     pub(crate) opened: Option<&'a ConversationId>,
     /// Past shared with the parent, when the frame opens a fork: only the nodes that are still there, which may be 0.
     pub(crate) past: Option<Past>,
@@ -139,7 +139,7 @@ struct Before {
     path: PathBuf,
     /// Offset of the end of its last frame.
     end: u32,
-    /// Its declared end, if it was rewritten; what the next segment records is out of date then.
+    /// Its declared end, if it was rewritten; then the end that the next segment records is out of date.
     says: Option<u32>,
 }
 

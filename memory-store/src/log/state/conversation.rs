@@ -179,7 +179,7 @@ impl Conversation {
         (1..=self.nodes()).rev().take(UNTIMED).filter_map(at).find(|at| at.is_known()).or(last)
     }
 
-    /// Its overview; `forked_from` is where it was forked from.
+    /// Overview of the conversation; `forked_from` is its fork point.
     pub(crate) fn state(&self, forked_from: Option<ForkedFrom>) -> ConversationState {
         let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
         ConversationState::new(self.id.clone())

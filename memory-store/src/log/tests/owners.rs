@@ -1,4 +1,4 @@
-//! Whose conversations are, in a log that is rewritten, copied and damaged.
+//! Owners of conversations in a log that is rewritten, copied and damaged.
 
 use std::{fs, path::Path, sync::Arc};
 

@@ -138,7 +138,7 @@ pub(super) fn requests_without_forks() -> Vec<Request> {
     ]
 }
 
-/// Whose a conversation is: `b`, `c` and `notes` are somebody's.
+/// Owner of a conversation; `b`, `c` and `notes` have one.
 fn owner_of(name: &str) -> Option<OwnerId> {
     matches!(name, "b" | "c" | "notes").then(|| OwnerId::new("ana").unwrap())
 }

@@ -145,7 +145,7 @@ fn others_read_and_write_while_segments_are_replaced() {
         for store in stores.iter().chain([&reader]) {
             check(store, &done, "after a vacuum");
         }
-        // Who still holds the old files reads what they held.
+        // A reader that still has the old files open reads their old contents.
         assert!(segments.iter().all(|segment| segment.image().is_ok()));
         for store in &stores {
             let more = [Request::Record("a", vec![weigh(2, 0.5)]), Request::Append("a", vec![draft(500 + round, 700)])];

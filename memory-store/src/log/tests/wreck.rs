@@ -1,4 +1,4 @@
-//! Whole stores as files, and what is left of them when the files were changed.
+//! Stores as sets of files, and checks of what is left after the files were changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

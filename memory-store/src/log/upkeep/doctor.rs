@@ -377,7 +377,7 @@ impl Doctor {
     }
 }
 
-/// Its own summaries with a part that is missing from it and from the conversations of its shared prefix.
+/// Summaries of a conversation with a part that is missing from it and from the conversations of its shared prefix.
 fn orphaned_summaries(builders: &BTreeMap<u64, ReportBuilder>, number: u64) -> Vec<SummaryId> {
     let is_there = |part: SummaryId| {
         let is_here = |(_, builder): &(u64, &ReportBuilder)| {

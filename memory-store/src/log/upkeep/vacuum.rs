@@ -251,7 +251,7 @@ fn replace(
             checkpointer::put_ahead(shared);
             shared.renew(state, after);
         }
-        // Whichever files were replaced, the ones on disk count now.
+        // Some files may have been replaced: the ones on disk count now.
         Err(_) => shared.reload(after)?,
     }
     shared.tell(after);
