@@ -1,4 +1,4 @@
-//! Derived files of each version that can be read, and the bytes of those that are written.
+//! Derived files of each readable version, and the bytes of written ones.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{collections::BTreeMap, env, fs, path::Path};
@@ -36,7 +36,7 @@ fn golden(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// A copy of the golden store, whose salts, and so whose leaves, are what they are.
+/// A copy of the golden store, because its salts, and so its leaves, are always the same.
 fn store() -> (TempDir, LogStore) {
     let dir = tempfile::tempdir().unwrap();
     copy(&golden("format-1"), dir.path());

@@ -1,4 +1,4 @@
-//! A process that is killed while it forgets: what it reported is forgotten, what it did not begin is there.
+//! A process that is killed while it forgets: reported nodes are forgotten, and nodes that it did not begin are there.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
@@ -128,7 +128,7 @@ fn what_was_reported_as_forgotten_stays_so_and_nothing_else_is_lost_when_the_pro
             let gone: BTreeSet<u64> = (1..=NODES).filter(|node| !found.contains(node)).collect();
             assert!(gone.is_subset(&begun), "round {round}: {gone:?} is gone, {begun:?} was begun");
         }
-        // Again completes it, and leaves nothing of what was half made.
+        // A second call completes the work, and leaves no half-made file.
         for node in begun {
             forget(&store, node);
         }

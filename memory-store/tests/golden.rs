@@ -324,7 +324,7 @@ fn a_store_of_format_1_with_notes_opens_for_ever() {
     }
 }
 
-/// The notes of a conversation, those included that are messages.
+/// The notes of a conversation, including those that are messages.
 async fn all_notes(store: &LogStore, name: &str) -> Vec<Note> {
     let id = fork_of(name);
     let nodes = store.nodes(&id, NodeRange::first_n(99).unwrap()).await.unwrap();

@@ -23,7 +23,7 @@ fn pour(mut into: ChildStdin, mut from: impl Read + Send + 'static) {
     thread::spawn(move || io::copy(&mut from, &mut into));
 }
 
-/// Waits for a process; gives what it said, and the most memory that it held, in MB.
+/// Waits for a process; returns its output and its peak memory in MB.
 fn ended(mut child: Child) -> (Output, u64) {
     let mut most = 0;
     let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
@@ -52,7 +52,7 @@ fn read_all(from: &mut impl Read) -> Vec<u8> {
 fn refused(child: Child, expected: &str) -> u64 {
     let (output, most) = ended(child);
     let error = String::from_utf8(output.stderr).unwrap();
-    // 4 for what is no export, or not one any more.
+    // Exit code 4 is for a file that is no export, or a damaged one.
     assert!(matches!(output.status.code(), Some(1 | 4)), "{:?} {error}", output.status);
     assert!(error.contains(expected) && error.contains("nothing was imported"), "{error}");
     most

@@ -479,7 +479,7 @@ fn long_talk(count: usize) -> Vec<Value> {
     (0..count).map(|index| known(&format!("m{index}"), role(index), &said(index))).collect()
 }
 
-/// Sends a request, and replies to whatever is asked meanwhile. The final answer, and what was asked.
+/// Sends a request, and sends `reply` to each question. Returns the final answer and the questions.
 fn asking(bridge: &mut Bridge, request: &Value, reply: &Value) -> (Value, Vec<Value>) {
     let (mut asked, mut answer) = (Vec::new(), bridge.ask(request));
     while answer.get("ask").is_some() {
@@ -538,7 +538,7 @@ fn a_caller_that_fails_or_says_something_else_stops_nothing() {
         assert!((1..100).contains(&asked.len()), "{name}: {}", asked.len());
         assert!(answer["messages"].to_string().contains("ferries"), "{name}: {answer}");
     }
-    // A question waits for its reply, whatever else is sent.
+    // A question waits for its reply, and other requests are refused.
     bridge.ask(
         &json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": "waits", "budget": 1000}}),
     );
@@ -617,7 +617,7 @@ fn notes_are_found_and_counted_only_where_they_are_named() {
     let item = |key: &str| json!({"item": {"n": key}, "message": text("user", "An item of a list."), "key": key});
     bridge.ask(&json!({"op": "add_items", "conversation": "list", "items": [item("1"), item("2")]}));
     assert_eq!(bridge.ask(&json!({"op": "pop_item", "conversation": "list"}))["item"]["n"], "2");
-    // Another process goes on from what this one has kept.
+    // Another process continues from the state that this one has kept.
     let mut other = Bridge::over(&store);
     assert_eq!(other.ask(&json!({"op": "read_session", "session_id": "trip"}))["session"]["note"], "zeppelin");
     assert_eq!(other.ask(&json!({"op": "list_items", "conversation": "list"}))["items"].as_array().unwrap().len(), 1);
@@ -686,7 +686,7 @@ fn documents_of_an_old_store_are_the_same_before_and_after_a_vacuum() {
     assert_eq!(read(), before);
     assert_eq!((listed(&["list"]), listed(&["stats"])), (2, 2));
     assert_eq!(store.json(&["vacuum"])["noted"], 0);
-    // The list goes on from what was retracted, in its own conversation.
+    // The list still lacks its retracted items, and continues in its own conversation.
     let mut bridge = Bridge::over(&store);
     assert_eq!(bridge.ask(&json!({"op": "pop_item", "conversation": "list"}))["item"]["n"], "3");
     bridge.end();

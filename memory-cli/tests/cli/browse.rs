@@ -44,7 +44,7 @@ fn pages(store: &Store, args: &[&str], limit: usize) -> Vec<Vec<Value>> {
     }
 }
 
-/// Checks that pages of any size show what one page shows that is large enough, and gives that.
+/// Entries of one large page; smaller pages of any size must show the same.
 fn joined(store: &Store, args: &[&str]) -> Vec<Value> {
     let whole = pages(store, args, 1_000).concat();
     let total = whole.len();

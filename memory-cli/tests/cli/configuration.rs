@@ -1,4 +1,4 @@
-//! The configuration file through the binary: what comes before it, what it stands in for, and what is wrong in it.
+//! The configuration file through the binary: flags and variables before it, defaults after it, and its faults.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 
 use std::{

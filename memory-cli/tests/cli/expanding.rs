@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{self, Store};
 
-/// Whatever level stands for a message, its words are those of the file.
+/// `expand` prints the words of the file for a message of any level.
 #[test]
 fn a_message_is_expanded_exactly_from_any_level() {
     let store = Store::new();

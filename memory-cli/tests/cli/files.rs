@@ -17,7 +17,7 @@ use crate::support::{self, Store, memory};
 /// Ends a command that hangs; none of them takes a hundredth of it.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Everything at and below a path, but what links lead to.
+/// Everything at and below a path; links are not followed.
 fn all(path: &Path) -> Vec<PathBuf> {
     let mut found = vec![path.to_owned()];
     if fs::symlink_metadata(path).unwrap().is_dir() {
@@ -171,7 +171,7 @@ fn a_link_in_a_store_is_refused_and_a_link_to_it_is_followed() {
     assert!(store.succeed(&["stats"]).contains("late"));
 }
 
-/// Each file of a store and of a backup, replaced by what waits for ever or has no end.
+/// Each file of a store and of a backup is replaced by one that blocks for ever or has no end.
 #[test]
 fn no_command_waits_for_a_fifo_or_reads_a_device_without_end() {
     let store = filled();
@@ -185,7 +185,7 @@ fn no_command_waits_for_a_fifo_or_reads_a_device_without_end() {
         for file in files(root) {
             let name = file.strip_prefix(root).unwrap().to_str().unwrap();
             let is_cache = at == "store" && (name.starts_with("cache/") || name == "KEY");
-            // A model takes longer to load than all else; it matters to what is read beside it alone.
+            // A model takes longest to load, and only these files need one.
             let needs_model = name == "MODEL" || is_cache && !name.starts_with("cache/words");
             let recall: &[&str] = if needs_model { &[] } else { &["--words-only"] };
             for (kind, replace) in replaced {
@@ -199,7 +199,7 @@ fn no_command_waits_for_a_fifo_or_reads_a_device_without_end() {
                 let (backup, other, to) = (at_place("backup"), at_place("other"), at_place("to"));
                 let commands: &[&[&str]] = match at {
                     "backup" => &[&["backup", &backup], &["restore", &backup, &to]],
-                    // The last writes; what is set aside has another file in its place by then.
+                    // The last command writes; by then, a file that was set aside has been replaced.
                     _ => &[
                         &["stats"],
                         &["verify"],
@@ -225,7 +225,7 @@ fn no_command_waits_for_a_fifo_or_reads_a_device_without_end() {
                         let names = |text: &str| text.contains(there.file_name().unwrap().to_str().unwrap());
                         assert!(names(&said) || names(&shown), "{name} is {kind}, {args:?}: {code:?}, {said}");
                     } else {
-                        // A record of who writes, or what another command needs.
+                        // The file names the writer, or only another command needs it.
                         let needed = ["FORMAT", "HORIZON", "LOCK", "LEASE", "log/0001.seg"].contains(&name);
                         assert!(!needed || args[0] == "doctor", "{name} is {kind}, {args:?} went well: {said}");
                     }

@@ -1,4 +1,4 @@
-//! The first hour: what a new user types, wrong things included.
+//! The first hour: commands of a new user, including wrong ones.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
 use std::{
@@ -163,7 +163,7 @@ fn pins_tags_and_titles_are_set_shown_and_taken_back() {
     assert_eq!(store.json(&["title", "trip", ""])["title_derived"], true, "what was set is taken back");
 }
 
-/// Whatever reads a store says how to make one, and makes none itself.
+/// A command that reads a store says how to make one, and makes none itself.
 #[test]
 fn a_store_that_is_missing_is_not_found_and_none_is_made() {
     let store = Store::new();

@@ -57,7 +57,7 @@ fn a_fork_goes_on_from_a_message_and_leaves_the_other_alone() {
     assert!(hits.contains(&("\"other\"".to_owned(), 62)) && hits.contains(&("\"trip\"".to_owned(), 91)), "{hits:?}");
     assert!(hits.iter().all(|(conversation, node)| conversation == "\"trip\"" || *node > 61), "{hits:?}");
 
-    // The fork outlives what is done to the log.
+    // The fork outlives a vacuum and the loss of its caches.
     fs::remove_dir_all(store.path("store/cache")).unwrap();
     store.succeed(&["vacuum", "--seal", "--compress"]);
     assert_eq!(store.succeed(&["context", "--conversation", "other", "--as-of", "60"]), shown);

@@ -1,4 +1,4 @@
-//! Commands that answer although a part of what they use fails.
+//! Commands that answer although a file or a model that they use fails.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 

@@ -1,4 +1,4 @@
-//! Hooks of coding agents through the binary: what is captured, what is reminded of, and what nothing may break.
+//! Hooks of coding agents through the binary: capture, reminders, and failures that must not stop the agent.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::{

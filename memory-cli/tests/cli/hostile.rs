@@ -644,7 +644,7 @@ fn a_proof_cannot_forge_lines() {
     assert!(first.starts_with("the proof holds: node 1 of the 1 of `said`"), "{shown}");
     assert!(third.starts_with(r"is what Ann\nFORGED said at") && third.ends_with("said at 1970-01-01T00:00:00.001Z:"));
     assert_eq!(body, ["one", r"two\u{1b}[2K"]);
-    // The same of `expand`, whose first line is on standard error.
+    // The answer of `expand`, whose first line is on standard error.
     let output = store.command(&["expand", "1"]).output().unwrap();
     check(&"expand", &output, true);
     assert_eq!(output.stderr.iter().filter(|byte| **byte == b'\n').count(), 1);

@@ -1,4 +1,4 @@
-//! Plugins that hold or end whoever checks or uses them.
+//! Plugins that block or end the process that checks or uses them.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 
@@ -103,7 +103,7 @@ fn endless_output_is_neither_kept_nor_waited_for() {
     assert!(verdicts[0].2.contains("gave no answer in time"), "{verdicts:?}");
 }
 
-/// A directory with the summarizer that does what its configuration says.
+/// A directory with the summarizer that misbehaves as its configuration names.
 fn plugins(store: &Store) -> String {
     let plugins = store.path("plugins");
     fs::create_dir(&plugins).unwrap();

@@ -21,10 +21,11 @@ use crate::{
     support::{self, Store, success},
 };
 
-/// The page, and the line from which on it is made from the schemas.
+/// The page with the schemas.
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.md");
+/// Line after which the page is made from the schemas.
 const MADE: &str = "<!-- made from the schemas: UPDATE_DOCS=1 cargo test -p memory-cli json_page -->\n";
-/// Commands that need what a test has not: a network, or the runtime of a model with layers.
+/// Commands that no test runs, because they need a network or the runtime of a model with layers.
 const NOT_RUN: [&str; 2] = ["model fetch", "model convert"];
 /// Documents and protocols that other pages describe.
 const ELSEWHERE: [(&str, &str); 4] = [
@@ -122,7 +123,7 @@ fn rows(schema: &Value, path: &str, is_optional: bool, described: &str, rows_so_
     }
 }
 
-/// The rows of each command. What another command prints as well is named by it.
+/// Rows of each command. A type that another command prints too is shown there, and named here.
 fn tables() -> BTreeMap<(bool, &'static str), Vec<Row>> {
     let mut tables = BTreeMap::new();
     for (command, schema) in memory_cli::json::schemas() {

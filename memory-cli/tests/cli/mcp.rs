@@ -138,7 +138,7 @@ fn a_client_that_never_begins_is_no_error() {
     assert_eq!(store.json(&["verify"])["nodes"], 0);
 }
 
-/// Nothing of it is kept, and the client is told, though not under the id, which is in what was not read.
+/// The request is discarded, and the client gets an error without the request's id, which was not read.
 #[test]
 fn a_request_larger_than_allowed_is_refused_and_the_server_goes_on() {
     let store = trip();
@@ -191,7 +191,7 @@ fn ten_servers_and_a_command_use_one_store_at_once() {
                     let messages = [message(&said), message(&format!("And {said}"))];
                     let appended =
                         client.call("append_messages", json!({"conversation_id": "talk", "messages": messages}));
-                    // Its messages are next to each other, and it reads what it wrote.
+                    // The messages of one call have consecutive numbers, and the server reads its own writes.
                     let nodes: Vec<_> =
                         appended["nodes"].as_array().unwrap().iter().map(|node| node.as_u64().unwrap()).collect();
                     assert_eq!(nodes[1], nodes[0] + 1);
@@ -252,7 +252,7 @@ fn a_server_that_is_killed_while_it_appends_leaves_a_whole_store() {
     store.succeed(&["doctor"]);
 }
 
-/// A server of the binary that listens, with what it said of it.
+/// A listening server of the binary, with the address and the token that it printed.
 struct Listening {
     child: Child,
     /// Lines of standard error.

@@ -108,7 +108,7 @@ fn answer(connection: &TcpStream, texts: &AtomicUsize, hold: &Sender<()>) {
             if asked["model"] == HELD && input.iter().any(|text| text.as_str().unwrap_or_default().contains(HELD)) =>
         {
             hold.send(()).unwrap();
-            // Returns when whoever asked is gone.
+            // Returns when the client is gone.
             drop(reader.read(&mut [0]));
             return;
         }

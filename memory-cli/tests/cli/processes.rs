@@ -61,7 +61,7 @@ fn several_processes_write_and_read_one_store_without_gap_or_double() {
         let again = store.json(&["import", "--format", "jsonl", "-c", conversation, file]);
         assert_eq!((&again["conversations"][0]["read"], &again["conversations"][0]["new"]), (&json!(700), &json!(0)));
     }
-    // Each file's messages stand in the order of the file, whatever stands between them.
+    // The messages of each file are in the order of the file, with others in between.
     for name in ["ours", "theirs"] {
         let pattern = format!(r"^{name} \d+");
         let found = store.json(&["find", "-c", "talk", "--limit", "1000", &pattern]);
@@ -155,7 +155,7 @@ fn a_stuck_process_is_named_and_a_killed_one_is_no_obstacle() {
     assert!(error.contains(&format!("in use by process {} on ", stuck.id())), "{error}");
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     assert!(error.contains(&format!(" on {}", host.trim())), "{error}");
-    // Reading waits for nobody, and a context is shown for what it is worth.
+    // Reading does not wait for the writer, and a context is shown without new summaries.
     assert_eq!(nodes(&store, "trip"), json!(30));
     store.succeed(&["verify", "-c", "trip"]);
     let context = store.succeed(&["--lock-timeout", "0", "context", "-c", "trip", "Which platform?"]);

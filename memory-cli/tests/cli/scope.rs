@@ -92,10 +92,10 @@ fn what_was_shown_of_several_conversations_is_shown_again_byte_for_byte() {
 #[test]
 fn a_message_of_another_conversation_that_is_gone_is_named() {
     let store = three(None);
-    // In a frame of its own: with that of the first messages the whole conversation would be gone.
+    // The message has a frame of its own: damage to the first frame would lose the whole conversation.
     let more = store.file("more.jsonl", &said(3, "Another ferry leaves from quay 55."));
     store.succeed(&["import", "--format", "jsonl", "-c", "trip", &more]);
-    // After it, for what is lost at the end of a log is not known to have been there.
+    // Another message follows, because a loss at the very end of a log is not detected.
     let last = store.file("last.jsonl", &said(4, "Good night."));
     store.succeed(&["import", "--format", "jsonl", "-c", "trip", &last]);
     assert!(store.succeed(&ask(&["--scope", "trip"])).contains("quay 55"));

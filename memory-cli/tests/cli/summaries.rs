@@ -1,4 +1,4 @@
-//! `memory summaries`: what was recorded, and what a person makes of it.
+//! `memory summaries`: recorded summaries, and repairs by a person.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::{io::Write, process::Stdio};

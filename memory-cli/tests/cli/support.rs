@@ -43,7 +43,7 @@ pub(crate) fn memory() -> Command {
     command
 }
 
-/// Runs a command that must end with `code`; gives what it said on standard error.
+/// Runs a command that must exit with `code`; returns its standard error.
 pub(crate) fn failure(command: &mut Command, code: i32) -> String {
     let output = command.output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
@@ -51,7 +51,7 @@ pub(crate) fn failure(command: &mut Command, code: i32) -> String {
     error
 }
 
-/// Runs a command that must succeed; gives what it printed.
+/// Runs a command that must succeed; returns its standard output.
 pub(crate) fn success(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -62,7 +62,7 @@ pub(crate) fn success(command: &mut Command) -> String {
 pub(crate) fn commands() -> BTreeSet<String> {
     fn below(path: &[&str], found: &mut BTreeSet<String>) {
         let help = success(memory().args(path).arg("-h"));
-        // Options and what a line goes on with are indented further, or begin otherwise.
+        // Lines of options, and continued lines, are indented further or do not begin with a lower-case letter.
         let names: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
         let names: Vec<_> =
             names.into_iter().filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())).collect();

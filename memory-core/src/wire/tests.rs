@@ -1,4 +1,4 @@
-//! Values are read back as they were written, in one shape, and what no value can be is refused.
+//! Values are read back as they were written, in one shape, and impossible values are refused.
 
 use std::sync::Arc;
 

@@ -95,7 +95,7 @@ proptest! {
             prop_assert!(pair[0].end - pair[1].start <= overlap, "too much overlap: {:?}", chunks);
             prop_assert!(pair[0].start < pair[1].start && pair[0].end < pair[1].end, "no progress: {:?}", chunks);
         }
-        // The pieces, each without what the one before it had, are the text.
+        // The pieces without their overlaps are the text.
         let mut covered = 0;
         for piece in pieces(&text, limit, overlap) {
             let start = piece.as_ptr() as usize - text.as_ptr() as usize;

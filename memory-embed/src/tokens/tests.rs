@@ -1,4 +1,4 @@
-//! Counts are those of tiktoken.
+//! Counts are equal to tiktoken's.
 
 use std::{env, fs, path::Path};
 

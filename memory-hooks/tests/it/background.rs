@@ -1,4 +1,4 @@
-//! Compaction beside the replies: what is due follows from the log, and nothing waits for a summary.
+//! Compaction next to the replies: due summaries follow from the log, and no reply waits for one.
 
 use std::{
     future::{Future, poll_fn},
@@ -55,7 +55,7 @@ impl Summarizer for Gate {
     }
 }
 
-/// Messages of a test are short, and what it is about are their SUMMARYs.
+/// A policy that summarizes even the short messages of a test.
 fn policy() -> ViewPolicy {
     ViewPolicy::default().short(0)
 }
@@ -116,8 +116,7 @@ fn what_was_left_undone_is_done_after_a_restart() {
     assert_eq!(block_on(restarted.conversation(id()).stats()).unwrap().nodes_per_level[0], 10);
 }
 
-/// A crash between leaves: what is recorded is the tree before or the tree after, and going on gives the one that
-/// would have been.
+/// A crash leaves the tree before or after a step, and the next compaction completes the same tree.
 #[test]
 fn work_that_is_cut_off_leaves_the_tree_as_it_was_or_as_it_was_to_become() {
     let whole = World::new();

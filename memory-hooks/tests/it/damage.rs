@@ -103,7 +103,7 @@ fn progress_compaction_goes_past_lost_messages() {
     assert_eq!(lost, [30, 31, 32, 33, 77, 120]);
     let metas = summaries.iter().filter(|summary| summary.body.level == Level::Meta);
     assert!(metas.clone().any(|meta| meta.body.span.contains(NodeId::new(31).unwrap())));
-    // Nothing is done twice, and no strategy is paid for what is lost.
+    // No summary is written twice, and no strategy is called for lost messages.
     let written = summaries.iter().filter(|summary| !is_lost(summary)).count();
     assert_eq!(summarizer.calls(), written);
     assert_eq!(block_on(world.talk.compact()).unwrap().summaries, 0);

@@ -1,4 +1,4 @@
-//! Strategies that fail or break their contract: who answers, what is recorded, and what is said of it.
+//! Strategies that fail or break their contract: fallbacks, records and notices.
 
 use std::{
     collections::BTreeMap,
@@ -28,13 +28,13 @@ fn compact(world: &World) -> Result<CompactionReport, MemoryError> {
     block_on(world.talk.compact())
 }
 
-/// A memory whose summarizer behaves so, and whose fallback so.
+/// A memory with this summarizer, and a scripted fallback.
 fn world_of(summarizer: &Arc<Scripted>, fallback: Manner) -> World {
     let (summarizer, fallback) = (Arc::clone(summarizer), Scripted::new(fallback));
     World::with(|builder, _| builder.summarizer(summarizer).fallback_summarizer(fallback))
 }
 
-/// A memory whose summarizer behaves so, with the fallback that every memory has.
+/// A memory with a scripted summarizer and the default fallback.
 fn world(manner: Manner) -> World {
     let summarizer = Scripted::new(manner);
     World::with(|builder, _| builder.summarizer(summarizer))

@@ -1,4 +1,4 @@
-//! A prompt as messages: what providers accept, and nothing of the text lost.
+//! A prompt as messages: accepted by providers, and without loss of text.
 
 use memory_core::{
     ContentBlock, Message, Role,
@@ -109,7 +109,7 @@ fn what_stands_for_older_messages_precedes_them_and_ends_at_a_breakpoint() {
     for piece in prompt.pieces.iter().filter(|piece| piece.source.is_none_or(|source| source.as_str() != "model")) {
         assert!(whole.contains(piece.text.trim_matches('\n')), "{}", piece.text);
     }
-    // A message of the model whose number would be unknown has it before it.
+    // A message of the model has its number in the text before it where the number would be unknown.
     let first_said = prompt.part(PromptPart::History).find(|piece| piece.speaker.is_some()).unwrap();
     assert!(whole.contains(&format!("[Message {}, ", first_said.nodes.unwrap().first())));
 }

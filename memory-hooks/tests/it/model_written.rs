@@ -1,4 +1,4 @@
-//! Summaries that a chat model writes: what it is asked, what is taken, and what happens where it fails.
+//! Summaries that a chat model writes: requests, accepted answers, and failures.
 
 use std::sync::{Arc, Mutex};
 
@@ -224,7 +224,7 @@ fn the_identity_names_the_model_and_the_prompt() {
     assert_eq!(summarizer().identity().strategy, "model:scripted");
     assert_eq!(summarizer().identity(), summarizer().identity());
     assert_ne!(summarizer().identity(), summarizer().system_prompt("Write haiku.").identity());
-    // Its words and numbers may be others than those of the text.
+    // A prompt of the program's own may ask for other words, so they are not compared with the text.
     let model = says("Hallen wurde gemietet, vermutlich zum Preis von 1850.");
     let own = ModelSummarizer::new(model.clone()).system_prompt("Write haiku.");
     written_by(&own, Level::Summary, &[source(1, "Maya", "I rented the hall.")], 48).unwrap();

@@ -20,7 +20,7 @@ fn prompt(world: &World, budget: u32) -> Prompt {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever the model takes, and whether it says so or not.
+    /// Models have any window, and state it or not.
     #[test]
     fn every_overflow_ends_below_the_window_or_in_a_typed_error_within_six_steps(
         messages in conversations(1..60),

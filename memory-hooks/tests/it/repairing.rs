@@ -139,7 +139,7 @@ fn everything_dissolved_is_shown_by_its_messages_summaries_or_a_typed_error() {
     }
     let wide = show(&world, 20_000);
     assert_eq!(covered(&wide), (1..=300).collect::<Vec<_>>());
-    // A context that is too small for the parts gets what compaction writes over them.
+    // A context that is too small for the parts shows summaries that compaction writes over them.
     let narrow = show(&world, 700);
     assert!(narrow.tokens <= 700);
     assert_eq!(covered(&narrow), (1..=300).collect::<Vec<_>>());

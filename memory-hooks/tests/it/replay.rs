@@ -1,4 +1,4 @@
-//! Going back to what a model was shown: byte for byte, or with a word on what differs.
+//! Replays of views: byte for byte, or with the differences named.
 
 use std::sync::Arc;
 
@@ -290,7 +290,7 @@ fn the_layout_of_version_8_never_changes() {
     assert_eq!(shown + "\n", include_str!("layout-8.txt"));
 }
 
-/// A memory whose store has views of another.
+/// A store gives views that were recorded in another one.
 #[test]
 fn a_view_of_a_store_that_keeps_less_is_no_view_of_it() {
     let (world, other) = (World::new(), World::over(Arc::new(MemoryStore::default()), |builder, _| builder));

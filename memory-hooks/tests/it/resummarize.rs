@@ -245,7 +245,7 @@ fn what_was_written_before_a_failure_stays_and_a_second_run_ends_it() {
         let [one, other] = [160, 0].map(|from| Scripted::new(Manner::FailsFrom(from)));
         builder.summarizer(one).fallback_summarizer(other)
     });
-    // These write what first words are, under another name.
+    // Both scripted summarizers write first words under another name.
     let error = block_on(both.talk.resummarize(all())).unwrap_err();
     assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
     assert_eq!(world.summaries().len(), there + 160);

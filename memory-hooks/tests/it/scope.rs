@@ -177,7 +177,7 @@ fn conversations_of_another_owner_are_not_found() {
     let ask = |name: &str, options: &PromptOptions| {
         block_on(world.memory.conversation(other(name)).prompt_with("train", options))
     };
-    // Also for who administers the store: what is recorded of hers is hers to read.
+    // A prompt of hers recalls only from hers, even for an administrator, because she may read its record.
     assert_eq!(shown_from(&ask("hers", &all(900)).unwrap()), ["hers-too"]);
     assert_eq!(shown_from(&ask("nobodys", &all(900)).unwrap()), ["hers", "hers-too", "his"]);
     for name in ["his", "nobodys", "never"] {
@@ -336,7 +336,7 @@ proptest! {
             }
             world
         };
-        // Each is asked once: what was shown before bears on the cut.
+        // Each memory is asked once, because earlier prompts change the cut.
         let (of_one, world) = (made(), made());
         let question = "What about topic7 and the 41 rows?";
         let ask = |world: &World, options: &PromptOptions| block_on(world.talk.prompt_with(question, options));

@@ -442,7 +442,7 @@ fn a_mention_leads_to_no_conversation_of_another_owner() {
     let prompt = block_on(world.talk.prompt_with(MENTION, &options)).unwrap();
     assert_eq!(followed(&prompt.notices), ["rome"]);
     assert!(!prompt.text().contains("9-1-4"), "{}", prompt.text());
-    // Nor hers to those of nobody.
+    // Her conversation does not follow a mention of one without an owner either.
     let mine = NodeDraft::new(Message::user("What now?"), Timestamp::from_millis(MAY), 9);
     block_on(world.store.append_for(Some(&ana), &other("hers-too"), vec![mine])).unwrap();
     let prompt = block_on(world.memory.conversation(other("hers-too")).prompt_with(MENTION, &options)).unwrap();

@@ -31,7 +31,7 @@ fn judged_by(model: &Arc<ScriptedModel>) -> (World, Arc<Mutex<Vec<ContextJudged>
     (world, events)
 }
 
-/// Chooses what speaks of a topic.
+/// Answer of a model that chooses the summaries with `topic` in them.
 fn looks_for(topic: &str, request: &ChatRequest) -> Message {
     let text = request.messages[0].text();
     let found = text.lines().filter(|line| line.starts_with("[Summary ") && line.contains(topic));

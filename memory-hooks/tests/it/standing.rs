@@ -1,4 +1,4 @@
-//! Standing lines: what was asked for long ago and holds still is shown beside the history.
+//! Standing lines: old instructions that still hold are shown next to the history.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use pollster::block_on;
 
 use crate::support::{World, line, nodes_of};
 
-/// A memory without recall: what stands of the beginning is a standing line or a summary.
+/// A memory without recall, so that only standing lines and summaries show the beginning.
 fn world() -> World {
     World::with(|builder, _| builder)
 }
 
-/// Says these, and so much behind them that the beginning is summarized.
+/// Appends the messages `first`, and enough after them that they are summarized.
 fn say(world: &World, first: &[Message]) {
     world.say(first.iter().cloned());
     world.say((1..=120).map(|number| line(number, 40)));

@@ -59,7 +59,7 @@ impl World {
             .store(Arc::<MemoryStore>::clone(&store))
             .token_counter(Arc::new(WordCounter))
             .clock(Arc::new(FixedClock::starting_at(Timestamp::from_millis(1_750_000_000_000))))
-            // Messages of a test are short, and what it is about are their SUMMARYs.
+            // Even the short messages of a test are summarized.
             .summarizer(Arc::new(FirstWords))
             .view_policy(ViewPolicy::default().short(0))
             .hooks(hooks);
@@ -150,7 +150,7 @@ pub(crate) fn nodes_of(prompt: &Prompt, kind: PieceKind) -> Vec<u64> {
     pieces.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect()
 }
 
-/// The history's part of what the model is shown: everything before the recalled words or the question.
+/// The history in the text of a prompt: everything before the recalled words or the question.
 pub(crate) fn history_text(prompt: &Prompt) -> String {
     let lines: String =
         prompt.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.text.as_str()).collect();

@@ -11,7 +11,7 @@ use pollster::block_on;
 
 use crate::support::{World, chat};
 
-/// Writes down what it is told beside the words.
+/// A scorer that records the node and the uses of each job.
 #[derive(Debug, Default)]
 struct Told(Mutex<Vec<(Option<NodeId>, u32)>>);
 

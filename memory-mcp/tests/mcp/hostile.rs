@@ -116,7 +116,7 @@ async fn odd_arguments_are_errors_that_a_model_can_read() {
     }
     let error = client.0.call_tool(CallToolRequestParams::new("no_such\u{1b}tool")).await.unwrap_err();
     assert!(!error.to_string().contains('\u{1b}'), "{error}");
-    // The bounds hold for whatever is asked for.
+    // The bounds hold for any requested number.
     let huge = json!({"conversation_id": "trip", "count": u64::MAX, "max_tokens": u32::MAX});
     client.ask("get_recent_nodes", huge).await;
     let tiny = client.ask("get_recent_nodes", json!({"conversation_id": "trip", "count": 5, "max_tokens": 1})).await;

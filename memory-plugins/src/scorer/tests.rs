@@ -6,7 +6,7 @@ use memory_plugin_abi::v1::{Capabilities, Failure, FailureCode, Identity, ScoreH
 use super::*;
 use crate::{health::Health, options::PluginOptions, workers::Workers};
 
-/// Gives the scores that its configuration lists, whatever the messages; or does what it says.
+/// Gives the scores that its configuration lists for any messages, or misbehaves as the configuration names.
 struct Fixed(String);
 
 impl ScorerPlugin for Fixed {

@@ -75,7 +75,7 @@ fn a_plugin_that_aborts_is_refused() {
             .arg(&source);
         command.output().unwrap()
     };
-    // Beside the tests may lie forms of other builds, whose own dependencies are gone.
+    // Libraries of other builds may lie next to the tests; their own dependencies are gone.
     let said: Vec<_> = rlibs("memory_plugin_abi")
         .iter()
         .map(|abi| compile(abi))

@@ -22,7 +22,7 @@ pub(crate) const TEXT: &str =
 /// Crates of the official plugins, one of each kind.
 pub(crate) const OFFICIAL: [&str; 2] = ["memory_plugin_first_words", "memory_plugin_rules"];
 
-/// The library of the package whose crate is `name`, beside the test binary or one directory above it.
+/// The library of the package whose crate is `name`, next to the test binary or one directory above it.
 ///
 /// # Panics
 /// When there is none, naming where it was looked for.

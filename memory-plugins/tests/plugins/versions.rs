@@ -26,7 +26,7 @@ impl Release {
     fn of(version: &'static str) -> Self {
         let mut place = tempfile::tempdir().unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("abi/src/lib.rs");
-        // Beside the tests may lie forms of other builds, whose own dependencies are gone.
+        // Libraries of other builds may lie next to the tests; their own dependencies are gone.
         let mut said = Vec::new();
         for abi_stable in rlibs("abi_stable") {
             let release = Self { version, place, abi_stable };
@@ -112,7 +112,7 @@ fn a_plugin_built_against_2_0_is_refused_by_its_version() {
     assert!(line.contains("(memory-plugin-abi 2.0.0)") && !line.contains('\n'), "{line}");
 }
 
-/// A host built against a later release: loads what `memory_plugins` would, as that does.
+/// A host built against a later release, which loads plugins in the same way as `memory_plugins`.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_host_of_1_1_loads_the_golden_plugins_of_1_0() {

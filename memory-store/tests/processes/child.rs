@@ -10,7 +10,7 @@ use std::{
 
 /// Holds the arguments of a child, a line each; only a child has it.
 const ARGUMENTS: &str = "MEMORY_CHILD_ARGUMENTS";
-/// The first line of what a child says; the test runner prints its own before it.
+/// The first line that a child prints; the test runner prints others before it.
 const OPEN: &str = "open";
 
 /// Starts the child whose entry is the test `entry`, and waits until it has its store open.
@@ -52,5 +52,5 @@ pub(crate) fn say(line: &str) -> Result<(), Failure> {
     Ok(stdout().lock().write_all(line.as_bytes())?)
 }
 
-/// Whatever ends a child.
+/// Any error that ends a child.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;

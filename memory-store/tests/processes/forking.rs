@@ -98,7 +98,7 @@ fn run_and_kill(store: &Path, round: u32, work: Option<&str>) -> Acknowledged {
     Acknowledged::read(head.as_bytes().chain(output))
 }
 
-/// Every conversation has its shared prefix, and otherwise only what was appended to it.
+/// Checks that a conversation has its shared prefix, and otherwise only its own messages.
 fn has_the_right_past(now: &BTreeMap<ConversationId, Told>, id: &ConversationId, round: u32) {
     let fork = &now[id];
     let mut shared = 0;

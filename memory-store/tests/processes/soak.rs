@@ -117,7 +117,7 @@ fn write(store: &LogStore, writer: usize, stop: &AtomicBool, told: &Told) {
     }
 }
 
-/// Reads what was acknowledged: it is there and unchanged.
+/// Reads acknowledged messages, which must be there unchanged.
 fn read(store: &LogStore, reader: usize, stop: &AtomicBool, told: &Told) {
     let mut round = reader;
     while !stop.load(Ordering::Relaxed) {

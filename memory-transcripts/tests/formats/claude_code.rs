@@ -241,8 +241,8 @@ fn an_answer_whose_lines_may_go_on_is_held_back_while_a_file_grows() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A file that has grown gives what it gave, and more. An answer that was cut within is given again as a longer one
-    /// under its key; the rest is the same.
+    /// A file that has grown gives the same messages and more. An answer that was cut in the middle is given again,
+    /// longer and under its key.
     #[test]
     fn reading_a_beginning_and_then_all_is_reading_all(cut in any::<prop::sample::Index>()) {
         let files = Files::new();

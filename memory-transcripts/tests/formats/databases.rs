@@ -91,7 +91,7 @@ fn openclaw(path: &Path) -> Connection {
     connection
 }
 
-/// A conversation of twelve messages, with a call, three leaves and what was condensed of two of them.
+/// A conversation of twelve messages, with a call, three leaves and a summary of two of them.
 fn lossless(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection.execute_batch(LOSSLESS).unwrap();
@@ -360,7 +360,7 @@ fn a_database_that_is_locked_damaged_or_of_another_program_says_so() {
     assert!(matches!(error_of_cut, TranscriptError::Damaged { .. }), "{error_of_cut}");
     let none = files.write("none.sqlite", "hello");
     assert!(matches!(error(&none, Some(Format::OpenClaw)), TranscriptError::Damaged { .. }));
-    // In a directory what is of another program is counted.
+    // A database of another program in a directory is counted.
     let found = read_as(path.parent().unwrap(), None);
     assert!(found.skipped().contains(&(Why::Note, "SQLite database without conversations".to_owned(), 1)));
 }
@@ -437,7 +437,7 @@ fn a_long_session_is_read_a_page_at_a_time_and_again_the_same() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever of a database is damaged, reading ends, with items or with an error, and changes nothing.
+    /// Reading a database with any damage ends, with items or with an error, and changes nothing.
     #[test]
     fn no_damage_makes_a_reader_fall(at in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 1..40), is_lossless in any::<bool>()) {
         let files = Files::new();

@@ -8,7 +8,7 @@ use crate::support::{Files, Read, read, read_as};
 /// The input of a call as a model may write it.
 const INPUT: &str = r#"{"n":12345678901234567890.5,"e":1e400}"#;
 
-/// The only call in what was read, as it is shown.
+/// The only call that was read, as it is shown.
 fn call(read: &Read) -> String {
     let texts: Vec<_> = read.ids().iter().flat_map(|id| read.texts(id)).collect();
     texts.into_iter().find(|text| text.contains("add(")).unwrap()

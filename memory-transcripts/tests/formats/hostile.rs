@@ -76,7 +76,7 @@ fn ids_with_tricks_name_plain_conversations() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever is in a file, reading ends, with items or with an error.
+    /// Reading ends for any content of a file, with items or with an error.
     #[test]
     fn no_bytes_make_a_reader_fall(bytes in prop::collection::vec(any::<u8>(), 0..200), index in 0..Format::ALL.len()) {
         let files = Files::new();

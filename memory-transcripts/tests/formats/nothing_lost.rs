@@ -1,4 +1,4 @@
-//! Nothing of a source is lost silently: what gives no message is kept beside one, or counted by name.
+//! Nothing of a source is lost silently: records without a message are kept next to one, or counted by name.
 
 use memory_core::{ContentBlock, Role};
 use memory_transcripts::{Format, Limits, TranscriptError, Why, find};
@@ -229,7 +229,7 @@ fn reasoning_after_which_nothing_was_said_is_a_message() {
     assert_eq!(whole.texts("x"), ["user: a", "assistant: Hm.", "user: b", "assistant: Hm."]);
     let thought = &whole.messages["x"][1].message;
     assert!(thought.role == Role::Assistant && matches!(thought.content[0], ContentBlock::Reasoning { .. }));
-    // A list may go on, and keys of what was read stay.
+    // A list may continue, so reasoning at its end waits; keys of messages that were read stay.
     let list = read(&files.write("x.json", items.to_string()));
     assert_eq!(list.texts("x"), ["user: a", "assistant: Hm.", "user: b"]);
     assert_eq!(list.skipped(), [(Why::Unfinished, "reasoning at the end".to_owned(), 1)]);

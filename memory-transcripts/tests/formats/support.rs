@@ -1,4 +1,4 @@
-//! Files, and what is read of them.
+//! Files, and the items that are read from them.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},

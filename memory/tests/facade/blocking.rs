@@ -45,7 +45,7 @@ fn blocking_calls_work_inside_of_async_code() {
 #[test]
 fn a_memory_opens_by_its_path_alone() {
     let dir = Dir::new();
-    // With whatever model this machine has, or none.
+    // The test runs with any model of this machine, or none.
     let trip = blocking::open(dir.store()).unwrap().conversation("trip").unwrap();
     trip.append(Message::user("The train leaves at 7:42 from platform 9.")).unwrap();
     assert!(trip.prompt("When does the train leave?").unwrap().text().contains("7:42"));

@@ -90,7 +90,7 @@ fn sheets_mix_all_answers_and_tell_nothing_of_where_they_come_from() {
     assert!(one.starts_with("4 answers on 1 sheets in ") && self::sheets(&run).len() == 1, "{one}");
 }
 
-/// Grades by what the answer says.
+/// Grades each answer by its words.
 fn grade(run: &tempfile::TempDir, of: fn(&str) -> f64) {
     for (number, sheet) in (1..).zip(sheets(run)) {
         let grade = |line: &Value| json!({"id": line["id"], "grade": of(line["answer"].as_str().unwrap())});

@@ -1,4 +1,4 @@
-//! Tests of the forest: who covers whom, what is ignored, and undo.
+//! Tests of the forest: coverage, ignored summaries, and undo.
 
 use proptest::prelude::*;
 
@@ -95,7 +95,7 @@ fn a_dissolved_summary_is_shown_by_its_parts_at_the_same_cost() {
         (both.place_of(SummaryId::from_index(84)), both.dissolves(SummaryId::from_index(83))),
         (Some(first), true)
     );
-    // The cut of any budget covers all of it, costs what it says, and shows none of what is dissolved.
+    // The cut of any budget covers all nodes, states its true cost, and shows no dissolved summary.
     let least = crate::plan::coarsest(&both);
     for budget in [least, least + 40, least + 900] {
         let cut = plan_view(&both, budget).unwrap().undissolved(&both);

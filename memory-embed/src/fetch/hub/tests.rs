@@ -231,7 +231,7 @@ fn a_model_for_something_else_is_refused_before_it_is_downloaded() {
     let mut files = repository();
     let config = br#"{"model_type": "bert", "architectures": ["BertForTokenClassification"]}"#;
     files.insert("config.json".to_owned(), config.to_vec());
-    // Its files mark it as an encoder, whatever its architecture.
+    // The files of sentence-transformers mark an encoder of any architecture.
     let ((_directory, encoders), hub) = (store(), Hub::start(files.clone(), Fault::None));
     assert!(fetch(&encoders, &hub.options()).unwrap().has_weights);
     files.retain(|name, _| !name.contains("modules") && !name.contains("Pooling"));

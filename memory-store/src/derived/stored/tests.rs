@@ -1,4 +1,4 @@
-//! Every kind of derived files passes the suite, and forgetting reaches what no index would read.
+//! Every kind of derived files passes the suite, and forgetting reaches bytes that no index would read.
 
 mod harness;
 
@@ -66,7 +66,7 @@ fn forgetting_also_removes_unfinished_files_and_rows_that_no_block_names() {
         fs::write(&path, &longer).unwrap();
         fs::write(super::super::file::temporary(&path), b"left by a crash").unwrap();
     }
-    // Node 30 is not there, but what is left by a crash could be of any node.
+    // Node 30 does not exist, but the remains of a crash could be of any node.
     assert_eq!(forget(&derived, Some(&node(30))).unwrap(), Forgotten::All);
     let is_left = |bytes: &[u8]| bytes.windows(15).any(|part| part == b"left by a crash");
     assert!(files(&derived.dir()).iter().all(|(_, bytes)| !is_left(bytes)));

@@ -1,4 +1,4 @@
-//! Whatever happens to the files, what is read was written, and of this log.
+//! Blocks read from files, after any damage: each was written, and belongs to this log.
 
 use std::{fs, sync::Arc};
 
@@ -119,7 +119,7 @@ fn every_flipped_byte_and_every_cut_leaves_whole_blocks_alone() {
         fs::write(&path, &flipped).unwrap();
         let cache = BlockFiles::beside(&store);
         assert_eq!(read(&cache), [""; 0], "byte {at} flipped");
-        // A file that was made longer than what reached the disk of it.
+        // The file has its full length, but only its beginning reached the disk.
         let torn: Vec<u8> = whole[..at].iter().copied().chain(std::iter::repeat_n(0, whole.len() - at)).collect();
         for bytes in [&whole[..at], &torn] {
             fs::write(&path, bytes).unwrap();

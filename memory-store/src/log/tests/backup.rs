@@ -234,7 +234,7 @@ fn the_earlier_backup_or_the_new_one_is_there_whatever_operation_the_power_fails
                 let context = format!("power lost at operation {at}, {unsynced:?}");
                 let disk = disk();
                 disk.fail_after(at, Fault::PowerLoss);
-                // Removing what is needed no more may fail: the backup is complete by then.
+                // The removal of unneeded files may fail, because the backup is complete by then.
                 let done = back_up(&disk).is_ok();
                 disk.power_cycle(unsynced);
                 match held(&disk, "after") {

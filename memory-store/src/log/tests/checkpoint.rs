@@ -1,4 +1,4 @@
-//! Checkpoints: what a store is that was opened from one, and what happens to those that do not fit.
+//! Checkpoints: stores that are opened from one, and checkpoints that do not fit.
 
 use std::{
     fs,

@@ -40,7 +40,7 @@ fn edit(path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Reads whatever the store gives, in every way; an error must be damage, and what is read must be true.
+/// Reads everything in every way; an error must be damage, and every message must be true.
 fn everything_read_is_true(store: &dyn Store, truth: &dyn Store, context: &str) {
     pollster::block_on(async {
         for ConversationState { id, nodes, .. } in store.conversations().await.unwrap() {
@@ -443,7 +443,7 @@ fn acknowledged_records_that_were_cut_off_are_damage_and_no_torn_tail() {
         assert!(store.report().damage.iter().any(|damage| damage.path == last), "{:?}", store.report().damage);
         assert!(perform(&store, &Request::Append("b", vec![draft(9, 10)])).is_err(), "its number may be taken");
     }
-    // Without a record of how far the log was on disk, it is what a crash leaves.
+    // Without a record of the durable end, the same log looks as after a crash.
     fs::remove_file(dir.path().join("HORIZON")).unwrap();
     let store = open(dir.path()).unwrap();
     assert!(store.report().torn.is_some() && store.report().damage.is_empty(), "{:?}", store.report());

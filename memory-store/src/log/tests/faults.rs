@@ -145,12 +145,12 @@ pub(super) fn run(disk: &SimDisk) -> Outcome {
             }
         }
     }
-    // Whatever failed, it shows what it acknowledged, and nothing else.
+    // The store shows exactly the acknowledged requests, at any failure.
     assert_eq!(shown(&store).unwrap(), shown(&model(&outcome.acknowledged)).unwrap());
     outcome
 }
 
-/// Checks that the store shows all that was acknowledged, whole, and nothing half. Gives back what it holds.
+/// Checks that the store shows all acknowledged requests and no part of a request; returns the requests that it holds.
 fn check(store: &LogStore, outcome: &Outcome, context: &str) -> Vec<Request> {
     assert!(store.report().damage.is_empty(), "{context}: {:?}", store.report().damage);
     let shown_now = shown(store).unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -267,7 +267,7 @@ fn a_failed_write_or_sync_poisons_the_store_until_it_is_reopened() {
         let disk = empty_disk();
         disk.fail_after(at, Fault::Fail(io::ErrorKind::Other));
         let outcome = run(&disk);
-        // The same kernel, the same page cache: what a failed sync left there looks as if it were written.
+        // The page cache of the same kernel still has the bytes of the failed sync, as if they were written.
         let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
         let held = check(&store, &outcome, &context);
         drop(store);
@@ -367,7 +367,7 @@ fn what_a_writer_left_that_failed_is_taken_over_by_the_next() {
         disk.fail_after(at, Fault::Fail(io::ErrorKind::Other));
         let mut outcome = run(&disk);
         disk.fail_after(usize::MAX / 2, Fault::PowerLoss);
-        // The failed one is gone; the other was there all the time. Writing, it takes over what was left.
+        // The failed writer is gone. The other one was open all the time, and takes over the unfinished end.
         let takes_over = Request::Append("z", vec![draft(1, 10)]);
         perform(&other, &takes_over).unwrap_or_else(|error| panic!("{context}: {error}"));
         outcome.acknowledged.push(takes_over.clone());

@@ -114,7 +114,7 @@ fn a_message_that_is_lost_is_lost_in_every_fork_that_shares_it() {
         ("message 5 ", [("child", 5, 5), ("parent", 7, 6), ("young", 5, 5)], 5),
         ("message 14 ", [("child", 5, 4), ("parent", 7, 7), ("young", 5, 4)], 4),
     ] {
-        // The text is not what was hashed.
+        // The forged text does not match its hash.
         let dir = forged(text.as_bytes(), text.replace("message", "massage").as_bytes());
         assert_eq!(counts(dir.path()), named(&expected), "{text}");
         let target = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Wrecked stores: what doctor reports of them, and what salvage recovers.
+//! Wrecked stores: reports of doctor, and recovery by salvage.
 
 use std::{
     collections::BTreeMap,
@@ -142,7 +142,7 @@ fn a_whole_store_is_said_to_be_whole_and_salvaged_with_the_same_roots() {
     assert_eq!((again[0].node, again[0].is_new), (node(2), false));
 }
 
-/// Places of every kind, and what can happen to them.
+/// Damage of every kind in places of every kind.
 #[test]
 fn each_kind_of_damage_in_each_kind_of_place_is_found_and_read_around() {
     let (whole, requests) = sample();
@@ -268,7 +268,7 @@ fn lost_nodes_keep_their_numbers_and_say_that_they_are_lost() {
         assert_eq!((verified.nodes - verified.verified, verified.damage.len()), (1, 0));
         assert!(!verified.is_whole());
     }
-    // The conversation goes on, and what was salvaged can be salvaged.
+    // The conversation continues, and the salvaged store can be salvaged again.
     let store = LogStore::open(&path).unwrap();
     let appended = pollster::block_on(store.append(&id("a"), vec![draft(21, 5)])).unwrap();
     assert_eq!(appended[0].node, node(21));

@@ -1,4 +1,4 @@
-//! Requests to a store, a model to compare it with, and what both show.
+//! Requests to a store, a model to compare it with, and the state that both show.
 
 use memory_core::{
     ConversationId, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary,
@@ -53,7 +53,7 @@ pub(super) fn summary(first: u64, last: u64, children: &[u64]) -> SummaryDraft {
     .metadata(SummaryMetadata::default().topics(vec!["tests".into()]))
 }
 
-/// A view of the first `nodes` messages: summary 1, and word for word what is after it.
+/// A view of the first `nodes` messages: summary 1, and the messages after it verbatim.
 pub(super) fn view(nodes: u64, question: &str) -> Event {
     let salt = [5; 16];
     let run = |shown| ShownRun { shown, check: run_check(&salt, [question]) };

@@ -1,4 +1,4 @@
-//! Stores of every kind with random damage: what can still be read is true, and no damage goes unnoticed.
+//! Stores of every kind with random damage: every readable message is true, and no damage goes unnoticed.
 
 use std::{
     collections::BTreeMap,
@@ -79,9 +79,8 @@ impl Whole {
 
     /// True if the store showed this at some time.
     ///
-    /// The record that replaced another one may be lost with the end of the log, and HORIZON or the checkpoint alone
-    /// may show that there was more. Where all are damaged, a vacuum has left nothing of what was replaced, and nothing
-    /// shows it.
+    /// A record that replaced another one may be lost with the end of the log, and only HORIZON or the checkpoint may
+    /// show the loss. If both are damaged too, and a vacuum has removed the replaced record, the loss goes unnoticed.
     fn has_shown(&self, now: &Shown, wrecked: &Files) -> bool {
         let is_changed = |name: &str| {
             let path = root().join(name);
@@ -273,7 +272,7 @@ fn lacks_only_marks(now: &Shown, then: &Shown) -> bool {
     *now == then
 }
 
-/// True if damage is reported, or the store shows what it showed at some time.
+/// True if damage is reported, or the store shows a state that it once had.
 fn tells_or_is_of_the_past(store: &LogStore, whole: &Whole, wrecked: &Files) -> bool {
     tells_of_damage(store) || shown(store).is_ok_and(|now| whole.has_shown(&now, wrecked))
 }

@@ -152,7 +152,7 @@ fn messages_that_are_notes_become_notes() {
     let both = export(&store, "retracted");
     assert_eq!(import(&to, &both).unwrap().new_notes, 1);
     assert_eq!(all(&to, "retracted").len(), 5);
-    // One that holds anything else stays what it is.
+    // A conversation with other messages keeps them as messages.
     block_on(store.append(&id("retracted"), vec![NodeDraft::new(Message::user("hi"), Timestamp::default(), 1)]))
         .unwrap();
     let plain = MemoryStore::default();

@@ -28,7 +28,7 @@ fn texts() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[a-z ,.]{0,60}", "(.|\n){0,40}", "[あ-ん漢字。\u{2028}\u{85}\r\n]{0,20}"]
 }
 
-/// JSON in spellings that no printer gives, and some that look like what an export makes of them.
+/// JSON in spellings that no printer gives, and in some that look like an export's own quotations.
 fn values() -> impl Strategy<Value = Json> {
     let odd = [
         r#"{"b" : 1.50, "a":[ ], "a":1e400}"#,

@@ -82,7 +82,7 @@ fn pinned_messages_are_neither_summarized_nor_moved_behind_the_summary() {
 }
 
 proptest! {
-    /// Whatever the list: the tail stays, nothing pinned goes, and no result is left without its call.
+    /// In any list the tail stays, nothing pinned goes, and no result is left without its call.
     #[test]
     fn the_preserved_tail_is_whole_after_every_plan(
         shape in proptest::collection::vec("u|m|A a|B b|AB ab|C|c", 1..30),

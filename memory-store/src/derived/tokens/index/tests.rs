@@ -1,4 +1,4 @@
-//! The index of tokens from outside: what it keeps, what damage costs, and that it never answers wrongly.
+//! The index of tokens from outside: its contents, the cost of damage, and no wrong answer.
 
 use std::{fs, path::PathBuf};
 

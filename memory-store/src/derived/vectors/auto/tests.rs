@@ -188,7 +188,7 @@ fn a_graph_of_messages_that_the_log_lost_is_not_used_for_those_in_their_place() 
     assert_eq!(search(&beside(&store), 7, None).1, AnsweredBy::Scan);
 }
 
-/// Progress that panics: for what needs no building.
+/// Progress that panics if anything is built.
 struct NothingToDo;
 
 impl Progress for NothingToDo {

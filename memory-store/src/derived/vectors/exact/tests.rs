@@ -168,8 +168,8 @@ fn what_is_no_unit_vector_is_refused_whole() {
     }
 }
 
-/// Whatever an index makes of damaged files, it finds no other vectors than a prefix of the sample's, and is whole
-/// again when what it lacks was inserted.
+/// An index over damaged files finds only a prefix of the sample's vectors, and is whole again once the others are
+/// inserted.
 fn assert_heals(dir: &Path, what: &str) {
     let a = id("a");
     let query = [0.6, 0.5, 0.4, 0.3, 0.2];

@@ -41,7 +41,7 @@ fn nested(depth: usize) -> Message {
     Message::new(Role::User, vec![block])
 }
 
-/// Every kind of block, with tool results beside and inside of one another.
+/// Every kind of block, with tool results next to and inside each other.
 fn everything() -> NodeDraft {
     let json = |text: &str| Json::new(text).unwrap();
     let text = |text: &str| ContentBlock::Text(text.into());
@@ -239,7 +239,7 @@ fn a_view_of_version_1_never_changes() {
     golden("view with a standing line", &record, &expected.replacen("00 01 01", "03 04 fc14002c01", 1));
     let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
     assert_eq!(read.body, standing);
-    // Messages that a manager left out, in place of those that are lost.
+    // Messages that a manager left out, in place of lost ones.
     let mut windowed = standing;
     windowed.history[1].shown = Shown::Omitted(nodes(3, 3));
     let record = encode_view(&windowed, ViewId::new(7).unwrap()).unwrap();

@@ -118,7 +118,7 @@ fn a_segment_of_a_log_comes_back_and_its_frames_are_where_they_were() {
 
 #[test]
 fn a_dictionary_that_does_not_pay_is_left_out() {
-    // 40 messages are too few, whatever is asked for.
+    // 40 messages are too few for any dictionary.
     let image = logged(40);
     let file = compress_segment(&image, &options().dictionary_bytes(64 << 10)).unwrap();
     assert_eq!(CompressedSegment::open(file.as_slice()).unwrap().dictionary_bytes(), 0);
@@ -157,7 +157,7 @@ fn one_flipped_bit_costs_at_most_one_block() {
     let header = Header::parse(&file).unwrap();
     assert!(header.dictionary > 0, "there is a dictionary to damage");
     let blocks = header.first_block() as usize..header.blocks_end() as usize;
-    // Every byte of what stands in front of the blocks and after them, and many of the blocks.
+    // Every byte before and after the blocks, and many bytes of the blocks.
     for byte in (0..file.len()).filter(|byte| !blocks.contains(byte) || byte % 7 == 0) {
         let mut hurt = file.clone();
         hurt[byte] ^= 1 << (byte % 8);
@@ -193,7 +193,7 @@ fn a_file_that_was_cut_gives_back_what_stands_before_the_cut() {
             }
         }
     }
-    // Header, dictionary and table are lost in front; those at the end still do.
+    // The header, dictionary and table at the front are lost; the copies at the end still work.
     let mut hurt = file;
     hurt[..header.first_block() as usize].fill(0);
     let compressed = CompressedSegment::open(hurt.as_slice()).unwrap();
