@@ -52,20 +52,20 @@ impl Acknowledged {
 
 /// All that a store holds of a conversation.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct Contents {
     state: ConversationState,
     nodes: Vec<Node>,
     summaries: Vec<Summary>,
     proofs: Vec<NodeProof>,
 }
 
-impl Told {
+impl Contents {
     fn texts(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.message.text()).collect()
     }
 }
 
-fn told(store: &LogStore) -> BTreeMap<ConversationId, Told> {
+fn contents(store: &LogStore) -> BTreeMap<ConversationId, Contents> {
     pollster::block_on(async {
         let mut all = BTreeMap::new();
         for state in store.conversations().await.unwrap() {
@@ -74,7 +74,7 @@ fn told(store: &LogStore) -> BTreeMap<ConversationId, Told> {
             let proofs = store.proofs(&id, range).await.unwrap();
             assert_eq!((nodes.len() as u64, proofs.len() as u64), (state.nodes, state.nodes), "{id}");
             let summaries = store.summaries(&id).await.unwrap();
-            all.insert(id, Told { state, nodes, summaries, proofs });
+            all.insert(id, Contents { state, nodes, summaries, proofs });
         }
         all
     })
@@ -99,7 +99,7 @@ fn run_and_kill(store: &Path, round: u32, work: Option<&str>) -> Acknowledged {
 }
 
 /// Checks that a conversation has its shared prefix, and otherwise only its own messages.
-fn has_the_right_past(now: &BTreeMap<ConversationId, Told>, id: &ConversationId, round: u32) {
+fn has_the_right_past(now: &BTreeMap<ConversationId, Contents>, id: &ConversationId, round: u32) {
     let fork = &now[id];
     let mut shared = 0;
     if let Some(from) = &fork.state.forked_from {
@@ -126,7 +126,7 @@ fn has_the_right_past(now: &BTreeMap<ConversationId, Told>, id: &ConversationId,
 fn lossless_at_a_store(rounds: impl Iterator<Item = u32>) -> usize {
     let outside = tempfile::tempdir().unwrap();
     let dir = outside.path().join("store");
-    let mut known: BTreeMap<ConversationId, Told> = BTreeMap::new();
+    let mut known: BTreeMap<ConversationId, Contents> = BTreeMap::new();
     for round in rounds {
         let work = [None, Some("vacuum"), Some("checkpoint")][round as usize % 3];
         let acknowledged = run_and_kill(&dir, round, work);
@@ -134,8 +134,8 @@ fn lossless_at_a_store(rounds: impl Iterator<Item = u32>) -> usize {
         assert!(store.report().damage.is_empty(), "round {round}: {:?}", store.report().damage);
         let verified = pollster::block_on(store.verify(None)).unwrap();
         assert!(verified.is_whole(), "round {round}: {:?}", verified.damage);
-        let now = told(&store);
-        assert_eq!(verified.verified, now.values().map(|told| told.state.nodes).sum::<u64>());
+        let now = contents(&store);
+        assert_eq!(verified.verified, now.values().map(|contents| contents.state.nodes).sum::<u64>());
         for (id, node, text) in acknowledged.said {
             assert_eq!(now[&id].nodes[node.index()].message.text(), text, "round {round}: node {node} of {id}");
         }
@@ -161,10 +161,10 @@ fn lossless_at_a_store(rounds: impl Iterator<Item = u32>) -> usize {
                 fs::remove_dir_all(dir.join("cache")).unwrap();
             }
             let reader = LogStore::open_read_only(&dir).unwrap();
-            assert!(told(&reader) == known, "round {round}: the log and its checkpoint differ");
+            assert!(contents(&reader) == known, "round {round}: the log and its checkpoint differ");
         }
     }
-    let forks = known.values().filter_map(|told| told.state.forked_from.as_ref());
+    let forks = known.values().filter_map(|contents| contents.state.forked_from.as_ref());
     forks.filter(|from| known[&from.conversation].state.forked_from.is_some()).count()
 }
 

@@ -90,10 +90,10 @@ fn summary(node: NodeId) -> Event {
 }
 
 /// Acknowledged messages: conversation, node and text.
-type Told = Mutex<BTreeMap<(ConversationId, NodeId), String>>;
+type Acknowledged = Mutex<BTreeMap<(ConversationId, NodeId), String>>;
 
 /// Appends, every third message with a key and twice, summarizes and pins.
-fn write(store: &LogStore, writer: usize, stop: &AtomicBool, told: &Told) {
+fn write(store: &LogStore, writer: usize, stop: &AtomicBool, acknowledged: &Acknowledged) {
     let mut number = 0usize;
     while !stop.load(Ordering::Relaxed) {
         let id = id(writer + number);
@@ -102,7 +102,7 @@ fn write(store: &LogStore, writer: usize, stop: &AtomicBool, told: &Told) {
         let keyed = number.is_multiple_of(3);
         draft.message.key = keyed.then(|| MessageKey::new(&format!("{writer}-{number}")).unwrap());
         let appended = pollster::block_on(store.append(&id, vec![draft.clone()])).unwrap()[0];
-        let doubled = told.lock().unwrap().insert((id.clone(), appended.node), text);
+        let doubled = acknowledged.lock().unwrap().insert((id.clone(), appended.node), text);
         assert_eq!(doubled, None, "node {} of {id} was given out twice", appended.node);
         if keyed {
             let again = pollster::block_on(store.append(&id, vec![draft])).unwrap()[0];
@@ -118,13 +118,13 @@ fn write(store: &LogStore, writer: usize, stop: &AtomicBool, told: &Told) {
 }
 
 /// Reads acknowledged messages, which must be there unchanged.
-fn read(store: &LogStore, reader: usize, stop: &AtomicBool, told: &Told) {
+fn read(store: &LogStore, reader: usize, stop: &AtomicBool, acknowledged: &Acknowledged) {
     let mut round = reader;
     while !stop.load(Ordering::Relaxed) {
         let some: Vec<_> = {
-            let told = told.lock().unwrap();
-            let skipped = round * 37 % told.len().max(1);
-            told.iter().skip(skipped).take(3).map(|(place, text)| (place.clone(), text.clone())).collect()
+            let acknowledged = acknowledged.lock().unwrap();
+            let skipped = round * 37 % acknowledged.len().max(1);
+            acknowledged.iter().skip(skipped).take(3).map(|(place, text)| (place.clone(), text.clone())).collect()
         };
         for ((id, node), text) in some {
             let read = pollster::block_on(store.node(&id, node)).unwrap();
@@ -143,18 +143,18 @@ fn many_writers_and_readers_in_several_processes_lose_nothing_and_agree() {
     let options = LogOptions::default().segment_bytes(256 << 10).checkpoint_bytes(64 << 10);
     let store = LogStore::open_with(&path, options).unwrap();
     let reader = LogStore::open_read_only(&path).unwrap();
-    let (stop, told) = (AtomicBool::new(false), Told::default());
+    let (stop, acknowledged) = (AtomicBool::new(false), Acknowledged::default());
     let mut others = [Worker::start("write", &path), Worker::start("read", &path)];
     let (mut replaced, mut backups) = (0, 0);
     thread::scope(|scope| {
-        let (store, reader, stop, told) = (&store, &reader, &stop, &told);
+        let (store, reader, stop, acknowledged) = (&store, &reader, &stop, &acknowledged);
         let _stop = Stop(stop);
         for writer in 0..WRITERS {
-            scope.spawn(move || write(store, writer, stop, told));
+            scope.spawn(move || write(store, writer, stop, acknowledged));
         }
         for number in 0..READERS {
             let store = if number % 2 == 0 { store } else { reader };
-            scope.spawn(move || read(store, number, stop, told));
+            scope.spawn(move || read(store, number, stop, acknowledged));
         }
         let began = Instant::now();
         let kinds = [
@@ -175,14 +175,14 @@ fn many_writers_and_readers_in_several_processes_lose_nothing_and_agree() {
     let [by_writer, by_reader] = others.each_mut().map(|other| other.ask().parse::<u64>().unwrap());
     assert!(by_writer > 0 && by_reader > 0 && replaced > 0 && check_backup(&backup, &()).unwrap().damaged.is_empty());
 
-    let told = told.into_inner().unwrap();
+    let acknowledged = acknowledged.into_inner().unwrap();
     let verified = pollster::block_on(store.verify(None)).unwrap();
     assert!(verified.is_whole(), "{:?}", verified.damage);
-    assert_eq!(verified.nodes, told.len() as u64 + by_writer, "no gap and no double");
+    assert_eq!(verified.nodes, acknowledged.len() as u64 + by_writer, "no gap and no double");
     for index in 0..CONVERSATIONS {
         let id = id(index);
         let nodes = pollster::block_on(reader.nodes(&id, NodeRange::first_n(1 << 40).unwrap())).unwrap();
-        let here = told.iter().filter(|((of, _), _)| *of == id);
+        let here = acknowledged.iter().filter(|((of, _), _)| *of == id);
         assert!(here.map(|((_, node), text)| (*node, text.clone())).eq(nodes.iter().map(|n| (n.id, n.message.text()))));
     }
     let should = format!("{} {} {}", verified.nodes, verified.verified, verified.root);

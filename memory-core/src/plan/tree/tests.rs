@@ -152,7 +152,7 @@ fn a_later_summary_of_the_same_lends_its_words_and_nothing_else() {
     assert_eq!((words(&after), after.summary(number(1)).unwrap().tokens), ([4, 2, 5, 4], 17));
     after.undo();
     after.undo();
-    assert_eq!((words(&after), told(&after)), (words(&before), told(&before)));
+    assert_eq!((words(&after), observed(&after)), (words(&before), observed(&before)));
 
     // If the first one is lost, the later one takes the place, and a parent of the lost one has no place.
     summaries.remove(0);
@@ -162,7 +162,7 @@ fn a_later_summary_of_the_same_lends_its_words_and_nothing_else() {
 }
 /// The observable state of a tree.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct Observed {
     roots: Vec<SummaryId>,
     weights: Vec<f64>,
     full: Vec<NodeRange>,
@@ -174,9 +174,9 @@ struct Told {
     view: Result<Cut, PlanError>,
 }
 
-fn told(tree: &Tree) -> Told {
+fn observed(tree: &Tree) -> Observed {
     let nodes = (0..tree.nodes.len()).map(NodeId::from_index);
-    Told {
+    Observed {
         roots: tree.roots().map(|root| root.id).collect(),
         weights: tree.roots().map(|root| tree.weight(root.id)).collect(),
         full: tree.full().collect(),
@@ -223,7 +223,7 @@ proptest! {
     fn undoing_gives_back_what_was_before(shape in "[ua1r]{1,30}", claims in prop::collection::vec((1u64..30, 0u64..3, prop::collection::vec(1u64..20, 0..4)), 0..20)) {
         let nodes = outlines(&shape);
         let mut grown = tree(&nodes, &[]);
-        let (mut before, mut all) = (vec![told(&grown)], Vec::new());
+        let (mut before, mut all) = (vec![observed(&grown)], Vec::new());
         for (index, (first, more, children)) in claims.into_iter().enumerate() {
             let level = if children.is_empty() { Level::Summary } else { Level::Meta };
             let mut children: Vec<_> = children.into_iter().filter_map(SummaryId::new).collect();
@@ -234,15 +234,15 @@ proptest! {
             let tokens = u32::try_from(9 + index).unwrap();
             let draft = SummaryOutline { id: SummaryId::from_index(index), level, span, children: children.into(), tokens, for_view: false };
             grown.add(draft.clone());
-            before.push(told(&grown));
+            before.push(observed(&grown));
             all.push(draft);
         }
-        prop_assert_eq!(Some(&told(&anew(&nodes, &all))), before.last(), "what is kept is what is found anew");
+        prop_assert_eq!(Some(&observed(&anew(&nodes, &all))), before.last(), "what is kept is what is found anew");
         while grown.summaries() > 0 {
-            prop_assert_eq!(Some(told(&grown)), before.pop());
+            prop_assert_eq!(Some(observed(&grown)), before.pop());
             grown.undo();
         }
-        prop_assert_eq!(Some(told(&grown)), before.pop());
+        prop_assert_eq!(Some(observed(&grown)), before.pop());
     }
 
     /// Words of a whole tree are superseded in any order. The tree's sums must equal a recount, and those of a tree
@@ -252,27 +252,27 @@ proptest! {
         let nodes = outlines(&shape);
         let mut all = whole();
         let mut grown = anew(&nodes, &all);
-        let mut before = vec![told(&grown)];
+        let mut before = vec![observed(&grown)];
         let mut last = all.clone();
         for (place, tokens) in later {
             let there = all[place].clone();
             last[place].tokens = tokens;
             all.push(SummaryOutline { id: SummaryId::from_index(all.len()), tokens, ..there });
             grown.add(all.last().unwrap().clone());
-            before.push(told(&grown));
+            before.push(observed(&grown));
         }
-        let (now, at_once) = (told(&grown), anew(&nodes, &last));
-        prop_assert_eq!(&told(&anew(&nodes, &all)), &now);
+        let (now, at_once) = (observed(&grown), anew(&nodes, &last));
+        prop_assert_eq!(&observed(&anew(&nodes, &all)), &now);
         let roots = last.iter().filter(|there| grown.parent(there.id).is_none());
         prop_assert_eq!(now.top, roots.map(|root| u64::from(root.tokens) + u64::from(grown.policy().per_summary)).sum::<u64>());
-        prop_assert_eq!(&Told { words: now.words.clone(), ..told(&at_once) }, &now, "only the numbers differ");
+        prop_assert_eq!(&Observed { words: now.words.clone(), ..observed(&at_once) }, &now, "only the numbers differ");
         for place in &last {
             let words = grown.words_for(place.id);
             prop_assert_eq!(all[words.index()].tokens, place.tokens);
             prop_assert_eq!(grown.height(place.id), at_once.height(place.id));
         }
         while let Some(should) = before.pop() {
-            prop_assert_eq!(told(&grown), should);
+            prop_assert_eq!(observed(&grown), should);
             if !before.is_empty() {
                 grown.undo();
             }
@@ -293,7 +293,7 @@ proptest! {
         nodes[changed].pinned = true;
         late.revise(NodeId::from_index(changed), nodes[changed]);
         let early = tree(&nodes, &summaries);
-        prop_assert_eq!(told(&late), told(&early));
+        prop_assert_eq!(observed(&late), observed(&early));
         prop_assert_eq!(late.pinned().collect::<Vec<_>>(), early.pinned().collect::<Vec<_>>());
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 
 /// Everything that a store returns for a conversation.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct Contents {
     nodes: Vec<Node>,
     proofs: Vec<NodeProof>,
     summaries: Vec<Summary>,
@@ -20,33 +20,33 @@ struct Told {
 
 const KEYS: [&str; 3] = ["early", "late", "own"];
 
-async fn told(store: &dyn Store, of: &ConversationId) -> Told {
+async fn contents(store: &dyn Store, of: &ConversationId) -> Contents {
     let mut keys = Vec::new();
     for key in KEYS {
         let found = store.find_key(of, &MessageKey::new(key).unwrap()).await.unwrap();
         keys.push(found.map(crate::NodeId::get));
     }
     let last = ViewId::new(99).unwrap();
-    let told = Told {
+    let contents = Contents {
         nodes: store.nodes(of, range(1, 99)).await.unwrap(),
         proofs: store.proofs(of, range(1, 99)).await.unwrap(),
         summaries: store.summaries(of).await.unwrap(),
         views: store.views(of, ViewId::FIRST, last).await.unwrap(),
         keys,
     };
-    let outlines: Vec<_> = told.nodes.iter().map(crate::NodeOutline::of).collect();
+    let outlines: Vec<_> = contents.nodes.iter().map(crate::NodeOutline::of).collect();
     assert_eq!(store.outline(of).await.unwrap(), outlines);
     let changes = store.changes(of, Revision::default()).await.unwrap();
-    assert_eq!((changes.nodes.len(), changes.summaries.len()), (told.nodes.len(), told.summaries.len()));
-    let root = told.proofs.iter().map(|proof| proof.leaf).collect::<MerkleFrontier>().root();
+    assert_eq!((changes.nodes.len(), changes.summaries.len()), (contents.nodes.len(), contents.summaries.len()));
+    let root = contents.proofs.iter().map(|proof| proof.leaf).collect::<MerkleFrontier>().root();
     let verified = store.verify(Some(of)).await.unwrap();
     assert!(verified.is_whole(), "{:?}", verified.damage);
-    assert_eq!((verified.root, verified.nodes), (root, told.nodes.len() as u64));
+    assert_eq!((verified.root, verified.nodes), (root, contents.nodes.len() as u64));
     let state = store.conversation(of).await.unwrap();
-    assert_eq!((state.nodes, state.summaries), (told.nodes.len() as u64, told.summaries.len() as u64));
-    assert_eq!(state.tokens, told.nodes.iter().map(|node| u64::from(node.tokens)).sum::<u64>());
+    assert_eq!((state.nodes, state.summaries), (contents.nodes.len() as u64, contents.summaries.len() as u64));
+    assert_eq!(state.tokens, contents.nodes.iter().map(|node| u64::from(node.tokens)).sum::<u64>());
     assert!(store.verify(None).await.unwrap().is_whole());
-    told
+    contents
 }
 
 fn view(nodes: u64, question: &str) -> Event {
@@ -101,7 +101,7 @@ async fn parent(store: &dyn Store, name: &str) -> ConversationId {
 pub(super) async fn a_fork_shares_the_past_and_nothing_else(store: &dyn Store) {
     let parent = parent(store, "trunk").await;
     let child = id("branch");
-    let whole = told(store, &parent).await;
+    let whole = contents(store, &parent).await;
     let state = store.fork(&parent, node(4), &child).await.unwrap();
     let from = ForkedFrom { conversation: parent.clone(), node: node(4) };
     assert_eq!((state.nodes, state.summaries, state.views, state.title.as_deref()), (4, 2, 2, None));
@@ -110,13 +110,13 @@ pub(super) async fn a_fork_shares_the_past_and_nothing_else(store: &dyn Store) {
     assert_eq!(store.conversation(&parent).await.unwrap().forked_from, None);
     assert!(store.conversations().await.unwrap().contains(&state));
 
-    let shared = told(store, &child).await;
+    let shared = contents(store, &child).await;
     assert_eq!(shared.nodes, whole.nodes[..4], "weights and pins are those of now");
     assert_eq!(shared.proofs, whole.proofs[..4]);
     assert_eq!(shared.summaries, [whole.summaries[0].clone(), whole.summaries[2].clone()]);
     assert_eq!(shared.views, whole.views[..2]);
     assert_eq!(shared.keys, [Some(2), None, None]);
-    assert_eq!(told(store, &parent).await, whole);
+    assert_eq!(contents(store, &parent).await, whole);
 
     // The child's additions are its own. The key of a node that it does not share is free.
     let appended = store
@@ -139,16 +139,16 @@ pub(super) async fn a_fork_shares_the_past_and_nothing_else(store: &dyn Store) {
     let number = |n| Recorded::Summary(SummaryId::new(n).unwrap());
     let next_view = Recorded::View(ViewId::new(3).unwrap());
     assert_eq!(recorded, [number(1), number(3), number(5), Recorded::Done, Recorded::Done, next_view]);
-    assert_eq!(told(store, &parent).await, whole, "the parent has nothing of it");
+    assert_eq!(contents(store, &parent).await, whole, "the parent has nothing of it");
 
     // Later additions of the parent do not reach the child.
-    let before = told(store, &child).await;
+    let before = contents(store, &child).await;
     store.append(&parent, vec![keyed("the parent's", "own"), draft("more", 3)]).await.unwrap();
     store.record(&parent, vec![leaf(1, 4, "e"), pin(3, true), weigh(4, 0.125), view(8, "eight")]).await.unwrap();
     store.record(&parent, vec![Event::Tags(vec!["t".into()])]).await.unwrap();
-    assert_eq!(told(store, &child).await, before);
+    assert_eq!(contents(store, &child).await, before);
     assert_eq!(before.keys, [Some(2), Some(5), Some(6)]);
-    assert_eq!(told(store, &parent).await.keys, [Some(2), Some(5), Some(7)]);
+    assert_eq!(contents(store, &parent).await.keys, [Some(2), Some(5), Some(7)]);
     let meta = Event::Summary(summary(Level::Meta, range(1, 4), &[1, 3], "both"));
     assert_eq!(store.record(&child, vec![meta]).await.unwrap(), [number(6)], "built upon what is shared");
     let of_nothing = Event::Summary(summary(Level::Meta, range(5, 6), &[4], "not shared"));
@@ -159,14 +159,15 @@ pub(super) async fn forks_may_be_forked(store: &dyn Store) {
     let parent = parent(store, "oldest").await;
     let (child, grandchild, other) = (id("middle"), id("youngest"), id("beside"));
     store.fork(&parent, node(6), &child).await.unwrap();
-    assert_eq!(told(store, &child).await, told(store, &parent).await, "all of it");
+    assert_eq!(contents(store, &child).await, contents(store, &parent).await, "all of it");
     store.append(&child, vec![keyed("mine", "own"), draft("mine too", 5)]).await.unwrap();
     store.record(&child, vec![leaf(1, 3, "child"), leaf(7, 8, "own"), pin(6, true)]).await.unwrap();
     // Forks at a node of the shared prefix, and at one of the child's own.
     store.fork(&child, node(3), &grandchild).await.unwrap();
     store.fork(&child, node(7), &other).await.unwrap();
-    let (whole, young, beside) = (told(store, &child).await, told(store, &grandchild).await, told(store, &other).await);
-    let texts = |told: &Told| told.summaries.iter().map(|one| one.body.text.clone()).collect::<Vec<_>>();
+    let (whole, young, beside) =
+        (contents(store, &child).await, contents(store, &grandchild).await, contents(store, &other).await);
+    let texts = |contents: &Contents| contents.summaries.iter().map(|one| one.body.text.clone()).collect::<Vec<_>>();
     assert_eq!((young.nodes.as_slice(), young.proofs.as_slice()), (&whole.nodes[..3], &whole.proofs[..3]));
     assert_eq!((texts(&young), young.views.len()), (vec!["a".to_owned(), "child".to_owned()], 1));
     assert_eq!((beside.nodes.as_slice(), beside.proofs.as_slice()), (&whole.nodes[..7], &whole.proofs[..7]));
@@ -174,10 +175,10 @@ pub(super) async fn forks_may_be_forked(store: &dyn Store) {
     assert_eq!((young.keys[2], beside.keys[2]), (None, Some(7)));
     store.append(&grandchild, vec![draft("youngest", 1)]).await.unwrap();
     store.record(&grandchild, vec![leaf(1, 3, "child"), leaf(2, 4, "own")]).await.unwrap();
-    let numbers: Vec<_> = told(store, &grandchild).await.summaries.iter().map(|one| one.id.get()).collect();
+    let numbers: Vec<_> = contents(store, &grandchild).await.summaries.iter().map(|one| one.id.get()).collect();
     assert_eq!(numbers, [1, 5, 7], "the child had six");
-    assert_eq!(told(store, &other).await, beside);
-    assert_eq!(told(store, &child).await, whole);
+    assert_eq!(contents(store, &other).await, beside);
+    assert_eq!(contents(store, &child).await, whole);
 }
 
 pub(super) async fn a_fork_that_cannot_be_is_refused(store: &dyn Store) {

@@ -169,10 +169,10 @@ pub(super) fn last_view() -> ViewId {
 }
 
 /// All that can be read of a conversation.
-pub(super) type Told = (ConversationState, Vec<Node>, Vec<Summary>, (Vec<View>, Vec<Note>));
+pub(super) type ShownConversation = (ConversationState, Vec<Node>, Vec<Summary>, (Vec<View>, Vec<Note>));
 
 /// All that can be read of a store.
-pub(super) type Shown = Vec<Told>;
+pub(super) type Shown = Vec<ShownConversation>;
 
 pub(super) fn shown(store: &dyn Store) -> Result<Shown, StoreError> {
     pollster::block_on(async {

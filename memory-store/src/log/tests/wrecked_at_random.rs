@@ -14,7 +14,8 @@ use memory_core::{
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{
-    Request, Shown, Told, all, draft, last_view, model, node, perform, requests_without_forks, shown, tiny_segments,
+    Request, Shown, ShownConversation, all, draft, last_view, model, node, perform, requests_without_forks, shown,
+    tiny_segments,
 };
 use crate::{
     CompressionOptions, LogOptions, LogStore, VacuumOptions,
@@ -189,7 +190,8 @@ fn damage_or<T>(result: Result<T, StoreError>, context: &dyn Fn() -> String) -> 
 /// Reads a store in every way: each answer is true, or an error that reports damage. Gives whether all of it could be
 /// read and nothing is missing.
 fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -> bool {
-    let truth: BTreeMap<&ConversationId, &Told> = whole.last().iter().map(|one| (&one.0.id, one)).collect();
+    let truth: BTreeMap<&ConversationId, &ShownConversation> =
+        whole.last().iter().map(|one| (&one.0.id, one)).collect();
     let mut all_there = true;
     let states = pollster::block_on(store.conversations()).unwrap();
     for state in &states {
