@@ -85,9 +85,9 @@ mod tests {
             some into title: String,
             const some least: f32,
             into speaker: String,
-            /// Sets whether it is told.
+            /// Sets `told`, with a comment of its own.
             told: bool,
-            /// Sets who is told.
+            /// Sets `told_to`, with a comment of its own.
             some told_to: String,
         }
     }

@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Gives the numbers of the two vectors that are nearest to the query.
+/// Numbers of the two vectors that are nearest to the query.
 pub(crate) fn run(directory: &Path) -> Result<Vec<u64>, Box<dyn Error>> {
     let open = || {
         // Vectors of different models are never compared, so the index is of one model.

@@ -139,7 +139,7 @@ impl Run {
         support::success(Command::new("kill").args([signal, pid.trim()]));
     }
 
-    /// Waits for the end; gives the exit code and all output.
+    /// Waits for the end; returns the exit code and all output.
     fn end(mut self) -> (Option<i32>, String) {
         while let Ok(bytes) = self.output.recv_timeout(PATIENCE) {
             self.screen.take(&bytes);

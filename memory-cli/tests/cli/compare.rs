@@ -187,7 +187,7 @@ mod over_a_network {
         fs::read_dir(directory).unwrap().map(|entry| mode(entry.unwrap())).collect()
     }
 
-    /// Answers one request; gives the texts in it.
+    /// Answers one request; returns its texts.
     fn answer(connection: &TcpStream) -> Vec<String> {
         let mut reader = BufReader::new(connection);
         let mut length = 0;

@@ -38,7 +38,7 @@ impl Bedrock {
         Self { address, signed }
     }
 
-    /// Embeds a message in an environment of its own, and gives who signed the requests and for which region.
+    /// Embeds a message in an environment of its own, and returns the signer and the region of the requests.
     fn embed(&self, store: &Store, set: impl FnOnce(&mut Command)) -> String {
         success(&mut self.embedding(store, set));
         let mut signed = std::mem::take(&mut *self.signed.lock().unwrap());

@@ -96,7 +96,7 @@ mod over_a_network {
 
     use super::*;
 
-    /// Answers every request with this; gives the address.
+    /// Address of an endpoint that answers every request with this.
     fn service(status: &'static str, body: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}/v1", listener.local_addr().unwrap());

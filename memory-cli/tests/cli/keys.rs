@@ -119,7 +119,7 @@ fn with_keys(command: &mut Command) {
     }
 }
 
-/// Runs a command that must fail; gives all that it said.
+/// Runs a command that must fail; returns all its output.
 fn failure(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(!output.status.success(), "{command:?}");

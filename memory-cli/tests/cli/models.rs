@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Store, failure, success};
 
-/// A static model of that name in the store's directory, whose table holds `values`; gives its path.
+/// Path of a new static model in the store's directory, whose table holds `values`.
 pub(crate) fn model(store: &Store, name: &str, values: [f32; 8]) -> String {
     let rows: Vec<_> = ["[UNK]", "the", "is", "a"].into_iter().zip(values.as_chunks::<2>().0.iter().copied()).collect();
     table(store, name, &rows)

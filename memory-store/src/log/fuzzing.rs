@@ -97,7 +97,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Reads a store in every way; gives how many nodes there are. All that can be read must agree with verification,
+/// Reads a store in every way; returns the number of its nodes. Everything readable must agree with verification,
 /// unless the store was opened from a forgery.
 fn read(store: &LogStore, forged: bool) -> u64 {
     let mut all = 0;

@@ -118,7 +118,7 @@ impl ExportFile {
     }
 }
 
-/// Checks all of an export; gives its header, and whether its messages are notes.
+/// Checks all of an export; returns its header, and true if its messages are notes.
 fn check(name: &str, from: &mut dyn Read, longest_line: u64) -> Result<(Header, bool), ExchangeError> {
     let mut lines = Lines::new(name, from, longest_line);
     let header = lines.header()?;
@@ -144,7 +144,7 @@ fn check_labels(lines: &Lines<'_>, header: &Header) -> Result<(), ExchangeError>
     header.title.clone().map_or(Ok(()), |title| fits("title", Event::Title(title)))
 }
 
-/// Checks the messages; gives whether each of them is a note.
+/// Checks the messages; returns true if each of them is a note.
 fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<bool, ExchangeError> {
     let mut are_notes = header.has_notes_as_messages();
     let mut frontier = MerkleFrontier::new();

@@ -162,8 +162,8 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Compares the first nodes of the file with those that are there, before anything is written. Gives those of them
-    /// that the file has pinned.
+    /// Compares the first nodes of the file with the existing ones, before anything is written. Returns the nodes among
+    /// them that the file has pinned.
     async fn compare(&self, lines: &mut Lines<'_>, nodes: u64) -> Result<Vec<NodeId>, ExchangeError> {
         let mut pinned = Vec::new();
         let mut done = 0;
@@ -183,7 +183,7 @@ impl Target<'_> {
         Ok(pinned)
     }
 
-    /// Appends the nodes of the file after the first `done`. Gives those that the file has pinned.
+    /// Appends the nodes of the file after the first `done`. Returns the nodes that the file has pinned.
     async fn append(
         &self,
         lines: &mut Lines<'_>,
@@ -225,8 +225,8 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Compares the first notes of the file with those that are there, before anything is written. Gives how many of
-    /// the file's are there.
+    /// Compares the first notes of the file with the existing ones, before anything is written. Returns the number of
+    /// the file's notes that exist.
     async fn compare_notes(
         &self,
         file: &mut ExportFile,
@@ -293,7 +293,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Records the summaries of the file; gives how many cannot be recorded because their children are missing.
+    /// Records the summaries of the file; returns the number of those left out because their children are missing.
     async fn summarize(&self, lines: &mut Lines<'_>, summaries: u64) -> Result<u64, ExchangeError> {
         // The store numbers summaries itself, so children are named by their new numbers.
         let mut numbers: HashMap<SummaryId, SummaryId> = HashMap::new();

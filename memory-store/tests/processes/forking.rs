@@ -80,7 +80,7 @@ fn contents(store: &LogStore) -> BTreeMap<ConversationId, Contents> {
     })
 }
 
-/// Runs a child, kills it after some acknowledgements, and gives all of them.
+/// Runs a child, kills it after some acknowledgements, and returns all of them.
 fn run_and_kill(store: &Path, round: u32, work: Option<&str>) -> Acknowledged {
     let (number, threads) = (round.to_string(), (1 + round % 4).to_string());
     let arguments = [store.to_str().unwrap(), &number, &threads].into_iter().chain(work);
@@ -122,7 +122,7 @@ fn has_the_right_past(now: &BTreeMap<ConversationId, Contents>, id: &Conversatio
     }
 }
 
-/// Kills a child over and over, and each time reads all that is there. Gives how many forks of forks there are at last.
+/// Kills a child over and over, and reads the whole store each time. Returns the final number of forks of forks.
 fn lossless_at_a_store(rounds: impl Iterator<Item = u32>) -> usize {
     let outside = tempfile::tempdir().unwrap();
     let dir = outside.path().join("store");

@@ -55,7 +55,7 @@ impl Worker {
         line.trim_end().to_owned()
     }
 
-    /// Sends a line and gives back the answer.
+    /// Sends a line and returns the answer.
     fn ask(&mut self) -> String {
         self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
         self.line()

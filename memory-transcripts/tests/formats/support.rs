@@ -94,7 +94,7 @@ impl Read {
         self.messages[id][index].message.metadata.get(name).map(Json::to_string).unwrap_or_default()
     }
 
-    /// Fork points: the child, its parent, and the last common message.
+    /// Fork points: the child, its parent, and the key of the last common message.
     pub(crate) fn forks(&self) -> Vec<(String, String, String)> {
         let fork = |conversation: &Conversation| {
             let fork = conversation.fork.as_ref()?;
@@ -137,7 +137,7 @@ pub(crate) fn add(all: &mut Read, path: &Path, format: Option<Format>) {
     }
 }
 
-/// Follows a file from a position, and gives the next one.
+/// Follows a file from a position, and returns the next position.
 pub(crate) fn follow_from(all: &mut Read, path: &Path, format: Format, from: Option<&Position>) -> Position {
     let mut reader = follow(path, format, from, Limits::default()).unwrap();
     while let Some(item) = reader.read().unwrap() {

@@ -176,7 +176,7 @@ fn prefetch_far(block: &[i8], rows: Range<usize>) {
 /// even.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// Appends the codes of a vector, −127..=127, and gives the scale: component ≈ code × scale, off by at most half of it.
+/// Appends the codes of a vector, −127..=127, and returns the scale: component ≈ code × scale, within half a scale.
 ///
 /// The scale is the vector's own, so that its largest component is code ±127. One scale for all would save four bytes
 /// and a multiplication for each vector, but would have to be as large as the largest component of any future vector:

@@ -176,7 +176,7 @@ impl Survey<'_> {
         self.note(&path, 0, 0, why, None, true);
     }
 
-    /// Checks what the segment records about itself and the one before; gives its declared end.
+    /// Checks the header of the segment, which also records the end of the one before; returns its declared end.
     fn header(&mut self, bytes: &[u8], segment: &SourceSegment, previous: Option<Before>) -> Option<u32> {
         match SegmentHeader::parse(bytes) {
             Err(why) => {
@@ -198,7 +198,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Surveys the frames of a segment, and gives where they end.
+    /// Surveys the frames of a segment, and returns the offset of their end.
     fn frames(&mut self, bytes: &[u8], segment: &SourceSegment, is_last: bool) -> Result<u32, StoreError> {
         let known = self.source.durable.filter(|known| is_last && known.segment == segment.number);
         let header = SegmentHeader::parse(bytes);

@@ -322,7 +322,7 @@ fn notes_of(store: &dyn Store, name: &str) -> Vec<Note> {
     notes
 }
 
-/// Everything is there, `old` and `older` as messages or as notes; gives whether they are notes.
+/// Checks that everything is there, `old` and `older` as messages or as notes; returns true for each as notes.
 fn check_noted(store: &LogStore, context: &str) -> [bool; 2] {
     let truth = model(&noted());
     let others = |store: &dyn Store| {

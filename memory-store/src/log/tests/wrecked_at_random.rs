@@ -187,8 +187,8 @@ fn damage_or<T>(result: Result<T, StoreError>, context: &dyn Fn() -> String) -> 
     }
 }
 
-/// Reads a store in every way: each answer is true, or an error that reports damage. Gives whether all of it could be
-/// read and nothing is missing.
+/// Reads a store in every way: each answer is true, or an error that reports damage. Returns true if everything could
+/// be read and nothing is missing.
 fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -> bool {
     let truth: BTreeMap<&ConversationId, &ShownConversation> =
         whole.last().iter().map(|one| (&one.0.id, one)).collect();

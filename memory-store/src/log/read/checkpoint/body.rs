@@ -21,13 +21,13 @@ use crate::{
     wire::{In, Out},
 };
 
-/// For each conversation, where its keys stand among all keys, and how many nodes it had.
+/// For each conversation its number, the range of its keys among all keys, and its number of nodes.
 pub(super) type KeyRanges = Vec<(u64, Range<usize>, u64)>;
 
-/// Writes all conversations with what the format has of them; gives their keys and where each one's stand.
+/// Writes all conversations with the parts that the format has; returns their keys, and the range of each one's keys.
 pub(super) fn encode(state: &State, format: u32, out: &mut Out) -> (Vec<u8>, KeyRanges) {
     let (mut keys, mut ranges) = (Vec::new(), KeyRanges::new());
-    // Parents first: what a fork shares with its parent is not written again.
+    // Parents come first, because the part that a fork shares with its parent is not written again.
     let conversations = state.in_order();
     out.number(state.sifted);
     out.number(conversations.len() as u64);
@@ -123,7 +123,7 @@ fn decode_text<'b>(bytes: &mut In<'b>) -> Option<Option<&'b str>> {
     }
 }
 
-/// Gives back the parent, and how many of its nodes are shared.
+/// Writes the shared past of a conversation; returns its parent, and the number of shared nodes.
 fn encode_past<'s>(state: &'s State, conversation: &Conversation, out: &mut Out) -> Option<(&'s Conversation, u64)> {
     let Some((past, parent)) = conversation.past.and_then(|past| Some((past, state.by_number(past.parent)?))) else {
         out.number(0);
