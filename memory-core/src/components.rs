@@ -28,7 +28,7 @@ pub struct ToolCall<'a> {
     pub id: &'a str,
     /// The tool.
     pub name: &'a str,
-    /// Arguments of the call.
+    /// Its arguments.
     pub input: &'a Json,
 }
 
