@@ -63,7 +63,8 @@ pub async fn export(
     .await?;
     let as_messages = if state.has_notes_as_messages() { state.nodes } else { 0 };
     let lost_notes = state.notes.saturating_sub(as_messages + notes);
-    let header = Header::new(&state, [state.nodes, summaries.len() as u64, notes], root);
+    let of_views = summaries.iter().any(|summary| summary.body.for_view);
+    let header = Header::new(&state, [state.nodes, summaries.len() as u64, notes], of_views, root);
 
     let mut lines = Lines::new(out);
     lines.push(&header)?;

@@ -16,7 +16,7 @@ use memory_core::{
 use serde::Deserialize;
 
 use super::{
-    ExchangeError, ReadLimits, Spool, WITH_NOTES, WITH_OWNER,
+    ExchangeError, ReadLimits, Spool, WITH_NOTES, WITH_OWNER, WITH_VIEWS,
     line::{BEGINNING, Closing, Header, NodeLine, NoteLine, SummaryLine, Version},
 };
 use crate::log::{check_event, check_message};
@@ -220,13 +220,14 @@ impl<'f> Lines<'f> {
     fn header(&mut self) -> Result<Header, ExchangeError> {
         self.advance()?;
         let version = self.parse::<Version>("the header of an export")?.memory_export;
-        if version > WITH_NOTES {
+        if version > WITH_VIEWS {
             let file = self.name.to_owned();
-            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_NOTES });
+            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_VIEWS });
         }
         let header: Header = self.parse("the header of an export")?;
         if !header.fits_version() {
-            let why = format!("an owner stands in format {WITH_OWNER} and later, notes in format {WITH_NOTES} alone");
+            let why =
+                format!("an owner stands in format {WITH_OWNER} and later, notes in format {WITH_NOTES} and later");
             return Err(self.fault(why));
         }
         Ok(header)

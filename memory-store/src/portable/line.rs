@@ -12,7 +12,7 @@ use memory_core::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{FORMAT, WITH_NOTES, WITH_OWNER};
+use super::{FORMAT, WITH_NOTES, WITH_OWNER, WITH_VIEWS};
 
 /// The beginning of every export, so that its first bytes identify it.
 pub(super) const BEGINNING: &str = r#"{"memory_export":"#;
@@ -325,9 +325,10 @@ impl Closing {
 }
 
 impl Header {
-    /// The header of a conversation with this many lines of each kind.
-    pub(super) fn new(of: &ConversationState, [nodes, summaries, notes]: [u64; 3], root: Hash) -> Self {
+    /// The header of a conversation with this many lines of each kind; `of_views` if a summary serves a single view.
+    pub(super) fn new(of: &ConversationState, [nodes, summaries, notes]: [u64; 3], of_views: bool, root: Hash) -> Self {
         let memory_export = match (&of.owner, notes) {
+            _ if of_views => WITH_VIEWS,
             (None, 0) => FORMAT,
             (Some(_), 0) => WITH_OWNER,
             _ => WITH_NOTES,
@@ -352,6 +353,7 @@ impl Header {
     /// True if the header has the members of its version.
     pub(super) fn fits_version(&self) -> bool {
         match self.memory_export {
+            WITH_VIEWS => true,
             WITH_NOTES => self.notes > 0,
             version => self.notes == 0 && self.owner.is_some() == (version == WITH_OWNER),
         }

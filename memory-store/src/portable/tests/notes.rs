@@ -112,7 +112,7 @@ fn bad_lines_of_notes_are_refused() {
     }
     let mut older = whole[..whole.len() - 1].to_vec();
     older[0] = older[0].replacen(r#""memory_export":3"#, r#""memory_export":1"#, 1);
-    assert!(open(&sealed(&older)).unwrap_err().to_string().contains("notes in format 3 alone"));
+    assert!(open(&sealed(&older)).unwrap_err().to_string().contains("notes in format 3 and later"));
 }
 
 /// A conversation of notes as versions without notes kept it.
