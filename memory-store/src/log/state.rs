@@ -96,8 +96,7 @@ pub(crate) struct State {
     pub(crate) segments: Arc<Vec<Segment>>,
     pub(crate) cursor: Cursor,
     pub(crate) damage: Vec<Damage>,
-    /// The first record that only a newer version reads. Opening the store refuses it; a process that already has the
-    /// store open treats it as damage.
+    /// The first record that only a newer version reads, for which opening the store and every later call fail.
     pub(crate) newer: Option<StoreError>,
     /// The first damage that may hold the opening of a conversation. Until it is gone no conversation is begun: its
     /// name could be that of the lost one.

@@ -359,6 +359,29 @@ fn a_newer_store_is_refused() {
 }
 
 #[test]
+fn a_process_that_has_the_store_open_refuses_what_a_newer_version_appends() {
+    let dir = sample_store();
+    let (older, newer) = (open(dir.path()).unwrap(), open(dir.path()).unwrap());
+    let last = segments(dir.path()).pop().unwrap();
+    let before = fs::read(&last).unwrap();
+    perform(&newer, &Request::Append("new", vec![draft(1, 10)])).unwrap();
+    edit(&last, |bytes| {
+        let frame = before.iter().zip(&*bytes).position(|(was, is)| was != is).unwrap();
+        bytes[frame + 52 + 8] = 17;
+        let (number, store) =
+            (u32::from_le_bytes(bytes[12..16].try_into().unwrap()), bytes[16..32].try_into().unwrap());
+        mend::segment(bytes, store, number);
+    });
+    for _ in 0..2 {
+        let read = pollster::block_on(older.conversations()).unwrap_err();
+        let written = perform(&older, &Request::Append("old", vec![draft(1, 10)])).unwrap_err();
+        for error in [read, written] {
+            assert!(matches!(error, StoreError::NewerRecord { kind: 17, version: 1, .. }), "{error:?}");
+        }
+    }
+}
+
+#[test]
 fn a_record_of_a_newer_version_is_refused_and_nothing_is_changed() {
     let dir = sample_store();
     let last = segments(dir.path()).pop().unwrap();

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use memory_core::port::StoreError;
+use memory_core::port::{Place, StoreError};
 
 use super::{prepared::Buffers, queue::Queue, request::Request};
 use crate::log::{
@@ -39,6 +39,9 @@ pub(crate) struct Shared {
     state: RwLock<State>,
     /// Lock of the thread that applies data of other processes.
     following: Mutex<()>,
+    /// The first record that a newer version wrote while this process had the store open. Every call fails then, as
+    /// opening would.
+    newer: OnceLock<(Place, u8, u8)>,
     /// The generation and the end of `state`, for comparison with a peek at the durable watermark.
     generation: AtomicU64,
     position: AtomicU64,
@@ -75,6 +78,7 @@ impl Shared {
             summaries: SummaryCache::default(),
             state: RwLock::new(state),
             following: Mutex::default(),
+            newer: OnceLock::new(),
             generation: AtomicU64::new(generation),
             position,
             known,
@@ -122,6 +126,7 @@ impl Shared {
 
     /// Applies data that other processes have made durable since.
     fn follow(&self) -> Result<(), StoreError> {
+        self.refuse_newer()?;
         let Some(watermark) = self.watermark() else { return self.look_for_watermark() };
         // Segments may be replaced meanwhile; a read of new files by old places is discarded.
         const TRIES: usize = 8;
@@ -181,7 +186,21 @@ impl Shared {
         }
         // Missing durable data is damage, and is not searched for again.
         self.note_position(self.state().cursor.end.max(durable.end));
-        Ok(())
+        self.refuse_newer_state()
+    }
+
+    /// Fails if a newer version wrote a record that this one cannot read.
+    fn refuse_newer(&self) -> Result<(), StoreError> {
+        let Some((place, kind, version)) = self.newer.get() else { return Ok(()) };
+        Err(StoreError::NewerRecord { place: place.clone(), kind: *kind, version: *version })
+    }
+
+    /// [`Self::refuse_newer`] after more of the log was applied.
+    fn refuse_newer_state(&self) -> Result<(), StoreError> {
+        if let Some(StoreError::NewerRecord { place, kind, version }) = &self.state().newer {
+            self.newer.get_or_init(|| (place.clone(), *kind, *version));
+        }
+        self.refuse_newer()
     }
 
     /// Seals the last segment and applies the next one up to `durable`.
@@ -202,6 +221,7 @@ impl Shared {
     /// Applies the whole log, and returns its generation and end. The caller holds the write lock and
     /// [`Self::hold_following`].
     pub(crate) fn catch_up_locked(&self) -> Result<Durable, StoreError> {
+        self.refuse_newer()?;
         let watermark = self.watermark();
         let durable = watermark.and_then(Watermark::durable);
         if let Some(durable) = durable {
@@ -214,6 +234,7 @@ impl Shared {
         // Unless the last writer recorded that it finished, some of its data may stand after the durable watermark.
         if durable.is_none() || watermark.is_some_and(Watermark::is_unfinished) {
             self.adopt_leftovers()?;
+            self.refuse_newer_state()?;
         }
         Ok(Durable { generation: self.generation(), end: self.state().cursor.end })
     }
