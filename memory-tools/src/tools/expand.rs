@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use memory::{
-    NodeRange,
+    Conversation, Message, Node, NodeId, NodeRange, Role,
     text::{fenced, one_line, quoted},
 };
 use schemars::JsonSchema;
@@ -73,11 +73,15 @@ impl Tool for Expand {
         let id = failure::node(input.node_id)?;
         let node = match conversation.expand(id).await {
             Ok(node) => node,
-            Err(error) if error.is_not_found() => return Err(failure::no_node(&conversation, id).await),
+            Err(error) if error.is_not_found() => match noted(tools, &conversation, id).await? {
+                Some(node) => node,
+                None => return Err(failure::no_node(&conversation, id).await),
+            },
             Err(error) => return Err(error.into()),
         };
-        let details = conversation.details(NodeRange::single(id)).await?;
-        let level = details.nodes.first().map_or(0, |details| details.level.number());
+        // A note is at no level.
+        let details = conversation.details(NodeRange::single(id)).await.ok();
+        let level = details.and_then(|details| Some(details.nodes.first()?.level.number())).unwrap_or_default();
         let whole = node.message.text();
         let called = || format!("message {id}");
         let part = tools.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
@@ -95,6 +99,23 @@ impl Tool for Expand {
             memory_used: format!("memory used: 1 recalled (message {id} of {})", conversation.id()),
         })
     }
+}
+
+/// The notes whose last change has this number, as a search finds them; `None` in every other conversation.
+async fn noted(tools: &Tools, conversation: &Conversation, id: NodeId) -> Result<Option<Node>, Failure> {
+    if conversation.id() != tools.notes().conversation().id() {
+        return Ok(None);
+    }
+    let found = tools.notes().look(move |now| {
+        let (name, document) = now.all().find(|(_, document)| document.note.get() == id.get())?;
+        Some((Message::text_of(Role::Assistant, document.text.as_str()).speaker(name), document.at))
+    });
+    let counter = tools.memory().token_counter();
+    let node = |(message, at): (Message, _)| {
+        let tokens = counter.count(&message.text());
+        Node::new(id, message, at).tokens(tokens)
+    };
+    Ok(found.await?.map(node))
 }
 
 impl Answer for Output {
