@@ -165,7 +165,7 @@ impl Managed {
             }
             (Self::Stored(stored), Ask::BeforeModel { messages, .. }) => json!(stored.before_model(messages).await?),
             (Self::Stored(stored), Ask::Restore { state }) => json!(stored.restore(state).await?),
-            (Self::Stored(stored), Ask::State { .. }) => json!(stored.state().await?),
+            (Self::Stored(stored), Ask::State { .. }) => json!(stored.state()),
             (Self::Stored(stored), Ask::Resume {}) => json!(stored.resume().await?),
             (Self::Nothing, Ask::Reduce { cause: Some(_), .. }) => return Err(BridgeError::NotManaged),
             (

@@ -119,7 +119,9 @@ enum Command {
     /// Make the log smaller, also while it is written to
     ///
     /// Removes from the log's segments what later records have replaced: importance, pins, titles and tags. Messages,
-    /// summaries and roots stay the same. The segment that is being written to is not changed.
+    /// summaries and roots stay the same. The segment that is being written to is not changed. A store from before notes
+    /// were records is rewritten: its messages that are notes become notes and leave the roots, also in that segment,
+    /// and versions from then cannot read the store any more.
     Vacuum(vacuum::Args),
     /// Print a proof that nothing was changed since an earlier root
     Prove(prove::Args),

@@ -146,7 +146,10 @@ impl ConversationBridge {
     async fn asked(&mut self, messages: Vec<StrandsMessage>, asks: &Message) -> Result<ListAnswer, BridgeError> {
         let options = PromptOptions::new(self.budget).turn_share(recall_share(self.budget));
         match self.conversation.turn(&options).await.map_err(BridgeError::from) {
-            Ok(prompt) => self.replaced(view::turn(&prompt, asks)).await,
+            Ok(prompt) => {
+                self.shown = prompt.verbatim();
+                self.replaced(view::turn(&prompt, asks)).await
+            }
             // A question that leaves no room for anything else is sent as it is.
             Err(error) if error.is_budget() => {
                 self.notices.push(error.to_notice());
@@ -197,16 +200,13 @@ impl ConversationBridge {
         self.answer(ListAnswer::unchanged(messages)).await
     }
 
-    /// The state, and the number of the session's messages that the view stands for.
-    pub(super) async fn state(&self) -> Result<StateAnswer, BridgeError> {
-        let removed = match self.conversation.manager_state().await {
-            Ok(state) => state.removed_message_count,
-            Err(error) if error.is_not_found() => 0,
-            Err(error) => return Err(error.into()),
-        };
+    /// The state, with the number of the session's messages that the list does not show verbatim.
+    pub(super) fn state(&self) -> StateAnswer {
+        let shown: u64 = self.shown.iter().map(|run| run.count()).sum();
+        let removed = self.offset.saturating_sub(shown);
         let data = json!({"conversation": self.conversation.id().as_str(), "session_offset": self.offset});
         let state = ManagerState::new(self.identity(), removed).data(data);
-        Ok(StateAnswer { state, session_offset: self.offset })
+        StateAnswer { state, session_offset: self.offset }
     }
 
     fn identity(&self) -> WrittenBy {
@@ -305,7 +305,7 @@ impl ConversationBridge {
     /// Adds the state and the notices to an answer.
     async fn answer(&mut self, mut answer: ListAnswer) -> Result<ListAnswer, BridgeError> {
         answer.notices.append(&mut self.notices);
-        answer.state = Some(self.state().await?);
+        answer.state = Some(self.state());
         Ok(answer)
     }
 }
