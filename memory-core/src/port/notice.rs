@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ConversationId, NodeId};
+use crate::{ConversationId, NodeId, WrittenBy};
 
 /// A notice to a caller about an answer that is complete in itself, such as that recall was by words only.
 ///
@@ -124,6 +124,15 @@ pub enum Notice {
         /// The last message then.
         node: NodeId,
     },
+    /// `fell-back`: a strategy failed or broke its bounds, and another one answered in its place since the last view.
+    FellBack {
+        /// The strategy that failed.
+        strategy: WrittenBy,
+        /// The strategy that answered; `None` if none did.
+        answered_by: Option<WrittenBy>,
+        /// The cause.
+        why: String,
+    },
     /// `compaction-failed`: summaries could not be written, so the history is coarser than it could be.
     CompactionFailed {
         /// The cause.
@@ -160,6 +169,7 @@ impl Notice {
             Self::MentionFollowed { .. } => "mention-followed",
             Self::Unreadable { .. } => "unreadable",
             Self::NotShown { .. } => "not-shown",
+            Self::FellBack { .. } => "fell-back",
             Self::CompactionFailed { .. } => "compaction-failed",
             Self::CompactionElsewhere => "compaction-elsewhere",
             Self::ViewNotRecorded { .. } => "view-not-recorded",
@@ -213,6 +223,12 @@ impl fmt::Display for Notice {
                 "this was not shown: it is what would have been shown after message {node} of `{conversation}`, made now \
                  with the summaries of now"
             ),
+            Self::FellBack { strategy, answered_by: Some(by), why } => {
+                write!(f, "{strategy} failed, and {by} answered in its place: {why}")
+            }
+            Self::FellBack { strategy, answered_by: None, why } => {
+                write!(f, "{strategy} failed, and nothing answered in its place: {why}")
+            }
             Self::CompactionFailed { why } => {
                 write!(f, "compaction failed, the history is shown as it stands: {why}")
             }
@@ -275,6 +291,12 @@ mod tests {
             Notice::NotShown { conversation: ConversationId::new("talk").unwrap(), node },
             unreadable(1),
             unreadable(4),
+            Notice::FellBack {
+                strategy: WrittenBy::new("mine", "2"),
+                answered_by: Some(WrittenBy::new("spans", "4")),
+                why: why(),
+            },
+            Notice::FellBack { strategy: WrittenBy::new("mine", "2"), answered_by: None, why: why() },
             Notice::CompactionFailed { why: why() },
             Notice::CompactionElsewhere,
             Notice::ViewNotRecorded { why: why() },
@@ -325,6 +347,10 @@ mod tests {
                 "this was not shown: it is what would have been shown after message 7 of `talk`, made now with the \
                  summaries of now",
             ),
+            Notice::FellBack { answered_by: Some(_), .. } => {
+                ("fell-back", "mine 2 failed, and spans 4 answered in its place: disk full")
+            }
+            Notice::FellBack { .. } => ("fell-back", "mine 2 failed, and nothing answered in its place: disk full"),
             Notice::CompactionFailed { .. } => {
                 ("compaction-failed", "compaction failed, the history is shown as it stands: disk full")
             }

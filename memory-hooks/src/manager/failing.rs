@@ -1,15 +1,15 @@
 //! Failing strategies: the limit of their attempts, and the reports of their failures.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     error::Error,
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
 };
 
-use memory_core::{ConversationId, WrittenBy};
+use memory_core::{ConversationId, WrittenBy, port::Notice};
 
 use crate::{FellBack, HookRegistry};
 
@@ -41,7 +41,11 @@ impl FailureCount {
 
 /// The reported failures of strategies: each cause once.
 #[derive(Debug, Default)]
-pub(crate) struct ReportedFailures(Mutex<HashSet<(WrittenBy, String)>>);
+pub(crate) struct ReportedFailures {
+    causes: Mutex<HashSet<(WrittenBy, String)>>,
+    /// Notices for the next view of each conversation.
+    notices: Mutex<HashMap<ConversationId, Vec<Notice>>>,
+}
 
 impl ReportedFailures {
     /// True if the cause is new. Causes that differ only in numbers are equal.
@@ -52,8 +56,17 @@ impl ReportedFailures {
                 kind.push(c);
             }
         }
-        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.causes.lock().unwrap_or_else(PoisonError::into_inner);
         said.len() < MOST_CAUSES && said.insert((strategy.clone(), kind))
+    }
+
+    fn notices(&self) -> MutexGuard<'_, HashMap<ConversationId, Vec<Notice>>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The notices about a conversation since the last call.
+    pub(super) fn take(&self, conversation: &ConversationId) -> Vec<Notice> {
+        self.notices().remove(conversation).unwrap_or_default()
     }
 
     /// Reports to the log and the hooks that `strategy` failed, and which strategy answers.
@@ -77,6 +90,9 @@ impl ReportedFailures {
                 tracing::warn!(%conversation, %strategy, cause, "a strategy failed and no fallback answered")
             }
         }
+        let notice =
+            Notice::FellBack { strategy: strategy.clone(), answered_by: answered_by.clone(), why: cause.clone() };
+        self.notices().entry(conversation.clone()).or_default().push(notice);
         let mut event = FellBack { conversation: conversation.clone(), strategy, answered_by, cause };
         if let Err(hook) = hooks.dispatch(&mut event).await {
             tracing::warn!(%hook, "a hook failed on a reported failure");

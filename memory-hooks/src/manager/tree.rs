@@ -34,7 +34,7 @@ impl TreeManager {
         let ports = &self.ports;
         if !request.manages {
             let snapshot = Snapshot::read(ports, request.conversation).await?;
-            return history::view(ports, request, snapshot, Vec::new()).await;
+            return Ok(self.announced(request, history::view(ports, request, snapshot, Vec::new()).await?));
         }
         // Compaction by the thresholds is best effort: without it the prompt is coarser or a later step fails.
         let (snapshot, elsewhere, error) = match compacting::compact(ports, request.conversation, &()).await {
@@ -48,7 +48,13 @@ impl TreeManager {
             ports.report_failure(request.conversation, &error).await;
             notices.push(history::failed(&error));
         }
-        history::view(ports, request, snapshot, notices).await
+        Ok(self.announced(request, history::view(ports, request, snapshot, notices).await?))
+    }
+
+    /// The view with a notice for each strategy that another one replaced since the last view.
+    fn announced(&self, request: &ViewRequest<'_>, mut view: ManagedView) -> ManagedView {
+        view.notices.extend(self.ports.said.take(request.conversation));
+        view
     }
 
     fn error(&self, error: MemoryError) -> ManagerError {
