@@ -357,14 +357,15 @@ async fn context(
     Ok(Some(ContextTurns { in_context, history_share: f64::from(shown.history_tokens()) / f64::from(budget.max(1)) }))
 }
 
-/// A context of a question with the default options, which leaves no record; `None` if no context fits the budget.
+/// A context of a question with the default options, asked when the last message was said, which leaves no record;
+/// `None` if no context fits the budget.
 async fn fresh_context(
     parts: &EvalParts,
     question: &Question,
     subject: &Subject,
     budget: u32,
 ) -> Result<Option<memory_hooks::Prompt>> {
-    let options = PromptOptions::new(budget).record(false);
+    let options = PromptOptions::new(budget).record(false).now(subject.outline.last().map(|node| node.at));
     let conversation = parts.memory.conversation(subject.id.clone());
     match conversation.prompt_with(&question.text, &options).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => Ok(None),

@@ -51,8 +51,8 @@ pub use hooks::{Hook, HookError, HookEvent, HookProvider, HookRegistry};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};
 pub use manager::{
-    CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, ReduceCause, ViewBody, ViewPiece,
-    ViewRequest,
+    CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, ReduceCause, TokensOf, ViewBody,
+    ViewPiece, ViewRequest,
 };
 pub use notes::{Note, NoteChange};
 pub use notice::Notice;

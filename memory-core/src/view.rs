@@ -90,6 +90,7 @@ impl ViewDraft {
     }
 
     crate::setters! {
+        const at: Timestamp,
         const budget: u32,
         const tokens: u32,
         into counter: String,
@@ -191,6 +192,15 @@ pub enum Shown {
         /// The part's length.
         bytes: u16,
     },
+    /// A part of a recalled message's text, in bytes, that lies within it and on character boundaries.
+    Part {
+        /// The message.
+        node: NodeId,
+        /// The part's first byte.
+        at: u32,
+        /// The part's length.
+        bytes: u32,
+    },
 }
 
 impl Shown {
@@ -200,7 +210,7 @@ impl Shown {
         match self {
             Self::Messages(run) => run.count(),
             Self::Summaries { count, .. } => *count,
-            Self::Lost(_) | Self::Omitted(_) | Self::Excerpt { .. } => 1,
+            Self::Lost(_) | Self::Omitted(_) | Self::Excerpt { .. } | Self::Part { .. } => 1,
         }
     }
 }
@@ -251,7 +261,9 @@ pub fn check_view(
     for ShownRun { shown, .. } in &draft.history {
         match *shown {
             Shown::Messages(run) | Shown::Lost(run) | Shown::Omitted(run) => follow(run)?,
-            Shown::Excerpt { node, .. } => return Err(format!("a view shows a part of node {node} as its history")),
+            Shown::Excerpt { node, .. } | Shown::Part { node, .. } => {
+                return Err(format!("a view shows a part of node {node} as its history"));
+            }
             Shown::Summaries { first, count } => {
                 // Each summary covers at least one node, so the loop ends where the nodes do.
                 for number in (first.get()..).take(usize::try_from(count).unwrap_or(usize::MAX)) {
@@ -277,7 +289,7 @@ pub fn check_view(
         match shown {
             // A recalled message may have been appended while the history was read.
             Shown::Messages(run) if run.last().get() <= nodes => {}
-            Shown::Excerpt { node, .. } if node.get() <= nodes => {}
+            Shown::Excerpt { node, .. } | Shown::Part { node, .. } if node.get() <= nodes => {}
             other => return Err(format!("a view cannot recall {other:?}")),
         }
     }

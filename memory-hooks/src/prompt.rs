@@ -23,6 +23,7 @@ use memory_core::{
 
 pub(crate) use assembly::{Request, aside, assemble, turn, visible};
 pub use options::PromptOptions;
+pub(crate) use options::{history_ceiling, share_of};
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;
 pub use piece::{Piece, PieceKind, PromptPart};
@@ -67,14 +68,14 @@ pub struct Prompt {
     pub reductions: Vec<Reduction>,
     /// The number of the recorded view, if it was recorded.
     pub view: Option<ViewId>,
-    /// Most tokens of a tool result, and of a text of the last turn. A longer one is shown by its head and tail.
+    /// Limit of the layout on texts of the last turn; longer ones are shown by head and tail.
     longest_result: Option<u32>,
     /// Sources of the pieces.
     parts: Vec<Part>,
     pub(crate) instructions: Option<String>,
     question: String,
-    /// Time of the question, if the caller gave one.
-    now: Option<Timestamp>,
+    /// The present as shown.
+    now: Timestamp,
     layout: Layout,
     text: String,
 }

@@ -27,63 +27,83 @@ use crate::{Piece, PieceKind, SourceClass, extent::RunFacts, kept_out::Redactor,
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it. Numbers below 8 were never
-/// released.
+/// released; those from 12 on are sums of what holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
-    /// Layout for a question: recalled words stand behind the history. The present is the time of the last message.
-    Question,
-    /// Like `Question`, but the present is the time that the caller gave.
-    QuestionAsked,
-    /// Layout of a running agent: recalled words stand before the message of the user that they were recalled for, and
-    /// a question only for a side question.
-    Running,
-    /// Like `Running`, but the present is the time that the caller gave.
-    RunningAsked,
-}
+pub(crate) struct Layout(u32);
+
+/// Parts of a layout's number beyond [`Layout::QUESTION`].
+const EXPANDS: u32 = 1;
+const RUNNING: u32 = 2;
+const SAYS_NONE: u32 = 4;
 
 impl Layout {
-    const ALL: [Self; 4] = [Self::Question, Self::QuestionAsked, Self::Running, Self::RunningAsked];
+    const QUESTION: u32 = 12;
     /// The number of the newest layout.
-    pub(crate) const NEWEST: u32 = Self::RunningAsked.version();
+    pub(crate) const NEWEST: u32 = Self::QUESTION + EXPANDS + RUNNING + SAYS_NONE;
 
-    /// The layout of new prompts, with or without a time from the caller.
-    pub(crate) const fn for_question(asked_at: Option<Timestamp>) -> Self {
-        if asked_at.is_some() { Self::QuestionAsked } else { Self::Question }
+    /// The layout of a prompt for a question. With `expands` the reader has a tool that gives whole messages.
+    pub(crate) const fn for_question(expands: bool) -> Self {
+        Self(Self::QUESTION + if expands { EXPANDS } else { 0 })
     }
 
-    /// The layout of the prompts of a running agent.
-    pub(crate) const fn running(asked_at: Option<Timestamp>) -> Self {
-        if asked_at.is_some() { Self::RunningAsked } else { Self::Running }
+    /// The layout of a running agent's prompts: recalled words stand before the message of the user that they were
+    /// recalled for, and a question only for a side question.
+    pub(crate) const fn running(expands: bool) -> Self {
+        Self(Self::for_question(expands).0 + RUNNING)
+    }
+
+    /// The same layout for a question that nothing bears on, which the prompt then says.
+    pub(crate) const fn saying_none(self) -> Self {
+        if self.has(SAYS_NONE) { self } else { Self(self.0 + SAYS_NONE) }
+    }
+
+    const fn has(self, part: u32) -> bool {
+        self.0 >= Self::QUESTION && (self.0 - Self::QUESTION) & part != 0
+    }
+
+    /// True for the layouts 8 to 11, of question and running prompts in turn, each without and with a time from the
+    /// caller.
+    pub(crate) const fn is_first(self) -> bool {
+        self.0 < Self::QUESTION
     }
 
     /// True if recalled words may stand between messages.
     pub(crate) const fn is_running(self) -> bool {
-        matches!(self, Self::Running | Self::RunningAsked)
+        self.has(RUNNING) || matches!(self.0, 10 | 11)
     }
 
-    /// True if the present is the time that the caller gave.
+    /// True if the present is the time of the view, and not that of the last message.
     pub(crate) const fn asks_when(self) -> bool {
-        matches!(self, Self::QuestionAsked | Self::RunningAsked)
+        !matches!(self.0, 8 | 10)
+    }
+
+    /// True if the reader has a tool that gives whole messages.
+    pub(crate) const fn expands(self) -> bool {
+        self.is_first() || self.has(EXPANDS)
     }
 
     /// Number of the layout in recorded views.
     pub(crate) const fn version(self) -> u32 {
-        match self {
-            Self::Question => 8,
-            Self::QuestionAsked => 9,
-            Self::Running => 10,
-            Self::RunningAsked => 11,
-        }
+        self.0
     }
 
     pub(crate) fn of_version(version: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|layout| layout.version() == version)
+        (8..=Self::NEWEST).contains(&version).then_some(Self(version))
     }
 
     /// Writes a prompt: the parts of the history, the recalled parts, the question. In the layouts of a running agent
     /// recalled parts may stand between parts of the history, and an empty question is none.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-        if self.is_running() { written::write_running(parts, tail, count) } else { written::write(parts, tail, count) }
+        if self.is_running() {
+            written::write_running(self, parts, tail, count)
+        } else {
+            written::write(self, parts, tail, count)
+        }
+    }
+
+    /// The standing lines alone.
+    pub(crate) fn standing_lines(self, parts: &[Part]) -> Vec<String> {
+        written::standing(self, parts)
     }
 }
 
@@ -95,10 +115,14 @@ pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question
 pub(crate) const ELSEWHERE_LEAD: &str = "Earlier messages that bear on the question, from other conversations, word for \
                                          word. \"Message A3\" is message 3 of conversation A. The same name there may be \
                                          another person:";
-/// Lead of standing lines, which begins like the lead of recalled words, with which no line of the conversation's text
-/// may begin.
-pub(crate) const STANDING_LEAD: &str =
+/// Leads of standing lines, the one of the first layouts last. They begin like the lead of recalled words, with which no
+/// line of the conversation's text may begin.
+pub(crate) const STANDING_LEAD: &str = "Earlier messages that bear on every answer: instructions of the user that still \
+                                        hold, the newest where they contradict each other:";
+const FIRST_STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
+/// The line in place of recalled words if there are none.
+const NONE_RECALLED: &str = "Earlier messages that bear on the question: none.";
 pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";
@@ -178,9 +202,19 @@ impl Part {
     /// A byte range of a message's text as a standing line; `None` if the text has no such part.
     pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, reason: String) -> Option<Self> {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
+        Some(Self { kind: PieceKind::Standing, ..Self::excerpt_of(node, bytes, text, reason) })
+    }
+
+    /// A byte range of a recalled message's text; `None` if the text has no such part.
+    pub(crate) fn recalled(node: Node, bytes: Range<usize>, reason: String) -> Option<Self> {
+        let text = node.message.text().get(bytes.clone())?.to_owned();
+        Some(Self::excerpt_of(node, bytes, text, reason))
+    }
+
+    fn excerpt_of(node: Node, bytes: Range<usize>, text: String, reason: String) -> Self {
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
         let body = Body::Excerpt { node: Box::new(node), bytes, text };
-        Some(Self { kind: PieceKind::Standing, elsewhere: None, nodes, source, reason, body })
+        Self { kind: PieceKind::Recalled, elsewhere: None, nodes, source, reason, body }
     }
 
     fn summary(&self) -> Option<SummaryId> {
@@ -284,16 +318,6 @@ pub(crate) struct Written {
     pub(crate) pieces: Vec<Piece>,
     /// The whole text in parts. Each ends with a line end, except the last, so that their tokens add up.
     pub(crate) lines: Vec<String>,
-}
-
-/// The lines of the history alone, in the newest layout.
-pub(crate) fn history_lines(parts: &[Part]) -> Vec<String> {
-    written::history(parts)
-}
-
-/// The standing lines alone.
-pub(crate) fn standing_lines(parts: &[Part]) -> Vec<String> {
-    written::standing(parts)
 }
 
 /// The lines around recalled words, to count their cost.

@@ -143,6 +143,7 @@ impl fmt::Display for Difference {
             Self::Text(Shown::Excerpt { node, .. }) => {
                 write!(f, "the standing line of message {node} says something else")
             }
+            Self::Text(Shown::Part { node, .. }) => write!(f, "a part of message {node} says something else"),
             Self::Text(Shown::Omitted(nodes)) => {
                 write!(f, "the line for messages {nodes}, which were left out, says something else")
             }

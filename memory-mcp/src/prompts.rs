@@ -45,7 +45,7 @@ pub(crate) async fn get(tools: &Tools, request: &GetPromptRequestParams) -> Resu
     let conversation = found.map_err(|Failure(why)| invalid(why))?;
     // The prompt is not that of a running agent, so nothing is recorded.
     let now = SystemClock.now();
-    let options = PromptOptions::default().scope(Conversations::All).record(false).now(Some(now));
+    let options = PromptOptions::default().scope(Conversations::All).record(false).now(Some(now)).expands(true);
     let prompt = conversation.prompt_with(question, &options).await.map_err(resources::internal)?;
     let used = prompt.used().sentence().unwrap_or_else(|| "memory used: the conversation itself".to_owned());
     let about = format!("{} of {}; {used}", RECALL, conversation.id());

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// The share of the budget left for recall that the simplest question gets, 0 to 1; more complex ones get more
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
     least_share: f32,
-    /// When the question is asked, as stated to the model; by default the time of the last message
+    /// When the question is asked, as stated to the model; by default now
     #[arg(long, value_name = "TIME", conflicts_with = "as_of")]
     now: Option<Timestamp>,
     /// Also say why each piece is there
@@ -179,7 +179,8 @@ impl Args {
         // Nothing is recalled without a question.
         let config = if question.is_empty() { config.clone().without_model() } else { config.clone() };
         let past = memory::parts::open_past(&config, id, last).await?;
-        let options = self.options()?.record(false);
+        let at = past.store.outline(id).await?.last().map(|node| node.at);
+        let options = self.options()?.record(false).now(at.filter(|at| at.is_known()));
         let mut context = past.memory.conversation(id.clone()).prompt_with(question, &options).await?;
         if question.is_empty() {
             context.notices.retain(|notice| !matches!(notice, Notice::EmptyQuestion));

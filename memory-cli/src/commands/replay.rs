@@ -207,7 +207,7 @@ impl Pieces {
                 Shown::Summaries { count, .. } => pieces.summaries += count,
                 Shown::Lost(nodes) => pieces.lost += nodes.count(),
                 Shown::Omitted(nodes) => pieces.omitted += nodes.count(),
-                Shown::Excerpt { .. } => {}
+                Shown::Excerpt { .. } | Shown::Part { .. } => {}
             }
         }
         for run in &view.body.recalled {

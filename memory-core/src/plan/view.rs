@@ -6,7 +6,6 @@ mod knapsack;
 mod named;
 mod refinement;
 mod selected;
-mod settled;
 mod sliding_window;
 mod summarizing;
 mod tiered;

@@ -65,15 +65,21 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
         0
     }
 
-    /// Minimum share of a budget for the history, 0..=1, whatever the prompt's own: for a strategy that puts into the
-    /// history what others leave to recall. 0 by default.
+    /// Share of a budget, 0..=1, that the history takes before anything is recalled. 0 by default: recall comes first,
+    /// and the history is refined with what is left.
     fn history_share(&self) -> f32 {
         0.0
     }
 
-    /// Maximum share of a budget for standing lines, 0..=1.
+    /// True, by default, if exact messages are recalled next to the history.
+    fn recalls(&self) -> bool {
+        true
+    }
+
+    /// Maximum share of a budget, 0..=1, for decisions, preferences and open points that bear on the question; none by
+    /// default.
     fn standing_share(&self) -> f32 {
-        0.05
+        0.0
     }
 }
 

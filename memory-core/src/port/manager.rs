@@ -117,10 +117,12 @@ pub struct ViewRequest<'a> {
     pub budget: u32,
     /// The question, for a manager whose history depends on it.
     pub question: &'a str,
-    /// The history's share of the budget, 0..=1, if recall gets the rest.
-    pub history_share: f32,
-    /// True if messages are recalled in addition to the history.
-    pub recalls: bool,
+    /// Tokens that the history should take at most if it does not fit verbatim. A history whose smallest view needs more
+    /// takes more; a strategy that puts more into the history takes its own share.
+    pub most: u32,
+    /// Tokens that the messages after the last user's message may take before they are shortened, if the history does
+    /// not fit verbatim.
+    pub reply: u32,
     /// Maximum tokens that the question adds.
     pub question_tokens: u32,
     /// Tokens to reserve for standing lines if the history does not fit verbatim.
@@ -128,28 +130,28 @@ pub struct ViewRequest<'a> {
     /// Tokens to reserve for recall from other conversations, even if the history fits verbatim. A history that does
     /// not fit next to them is limited to its share.
     pub elsewhere_tokens: u32,
-    /// Maximum tokens of a tool result; a longer one is shown by head and tail.
+    /// Maximum tokens of a text of the last turn; a longer one is shown by head and tail.
     pub longest_result: Option<u32>,
     /// True if due work is done first; false if a background worker does it.
     pub manages: bool,
-    /// Counts the tokens of the prompt that shows this history and the question.
-    pub tokens_of: &'a (dyn Fn(&[ViewPiece]) -> u32 + Send + Sync),
+    /// Counts the tokens of the prompt that shows this history, with texts of the last turn of at most so many tokens,
+    /// and the question.
+    pub tokens_of: &'a TokensOf<'a>,
 }
+
+/// Counts the tokens of a prompt with a history and a limit on the texts of its last turn.
+pub type TokensOf<'a> = dyn Fn(&[ViewPiece], Option<u32>) -> u32 + Send + Sync + 'a;
 
 impl<'a> ViewRequest<'a> {
     /// A request for a history only, for which due work is done first.
     #[must_use]
-    pub fn new(
-        conversation: &'a ConversationId,
-        budget: u32,
-        tokens_of: &'a (dyn Fn(&[ViewPiece]) -> u32 + Send + Sync),
-    ) -> Self {
+    pub fn new(conversation: &'a ConversationId, budget: u32, tokens_of: &'a TokensOf<'a>) -> Self {
         Self {
             conversation,
             budget,
             question: "",
-            history_share: 1.0,
-            recalls: false,
+            most: budget,
+            reply: budget,
             question_tokens: 0,
             standing_tokens: 0,
             elsewhere_tokens: 0,
@@ -161,8 +163,8 @@ impl<'a> ViewRequest<'a> {
 
     crate::setters! {
         const question: &'a str,
-        const history_share: f32,
-        const recalls: bool,
+        const most: u32,
+        const reply: u32,
         const question_tokens: u32,
         const standing_tokens: u32,
         const elsewhere_tokens: u32,
@@ -190,7 +192,7 @@ pub struct ManagedView {
     pub pieces: Vec<ViewPiece>,
     /// Runs of messages that are shown verbatim, including lost messages between them.
     pub verbatim: Vec<NodeRange>,
-    /// Limit in tokens to which tool results and texts of the last turn were shortened; `None` if none was.
+    /// Limit in tokens to which the prompt shortens texts of the last turn; `None` if every text stays whole.
     pub longest_result: Option<u32>,
     /// Unreadable messages of the conversation.
     pub losses: Losses,
@@ -230,7 +232,7 @@ pub struct ViewPiece {
 /// Exhaustive, because a prompt must show every kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewBody {
-    /// A message, verbatim except for shortened parts.
+    /// A message, verbatim.
     Message(Box<Node>),
     /// A summary, with the times of its first and last message (the epoch if unknown) and the least trusted source of
     /// its messages.

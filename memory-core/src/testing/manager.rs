@@ -61,7 +61,7 @@ async fn a_budget_is_kept_or_what_is_needed_is_said(
         match view(manager, talk, budget).await {
             Ok(shown) => {
                 covers(&shown, store, talk).await;
-                assert!(tokens(&shown.pieces) <= budget, "{} of {budget} tokens", tokens(&shown.pieces));
+                assert!(tokens(&shown.pieces, None) <= budget, "{} of {budget} tokens", tokens(&shown.pieces, None));
             }
             Err(ManagerError::Plan(PlanError::BudgetTooSmall { needed, .. })) => assert!(needed > budget, "{needed}"),
             Err(other) => panic!("another error: {other}"),
@@ -128,7 +128,7 @@ async fn covers(view: &ManagedView, store: &MemoryStore, talk: &ConversationId) 
     assert!(view.pieces.iter().all(|piece| !piece.reason.is_empty()), "each piece says why it is there");
 }
 
-fn tokens(pieces: &[ViewPiece]) -> u32 {
+fn tokens(pieces: &[ViewPiece], _: Option<u32>) -> u32 {
     let words = |text: &str| u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX);
     let of = |piece: &ViewPiece| match &piece.body {
         ViewBody::Message(node) => words(&node.message.text()),
@@ -209,7 +209,7 @@ impl ConversationManager for EverythingManager {
                 let read = self.store.nodes(request.conversation, all).await?;
                 pieces.extend(read.into_iter().map(|node| ViewPiece::new(ViewBody::Message(Box::new(node)), "all")));
             }
-            match (request.tokens_of)(&pieces) {
+            match (request.tokens_of)(&pieces, None) {
                 needed if needed > request.budget => {
                     Err(PlanError::BudgetTooSmall { needed, budget: request.budget }.into())
                 }

@@ -13,11 +13,10 @@ use memory_core::{
 
 use super::compacting::{self, Outcome};
 use crate::{
-    MemoryError, PromptOptions,
+    MemoryError,
+    extent::RunFacts,
     ports::Ports,
-    prompt::{PieceKind, end},
-    render::{self, Body, Part, summary_part},
-    shorten,
+    prompt::{end, history_ceiling, share_of},
     snapshot_cache::Snapshot,
 };
 
@@ -32,7 +31,7 @@ pub(super) async fn view(
     let (unshortened, due, longest_result) = (snapshot.clone(), snapshot.clone(), request.longest_result);
     let mut history = History { ports, request, snapshot, unshortened, due, hits, longest_result, hidden: 0, notices };
     let shown = history.history().await?;
-    Ok(ManagedView::new(history.snapshot.tree.total(), shown.shown.into_iter().filter_map(piece).collect())
+    Ok(ManagedView::new(history.snapshot.tree.total(), shown.pieces)
         .verbatim(shown.verbatim)
         .longest_result(history.longest_result)
         .losses(shown.losses)
@@ -55,39 +54,40 @@ async fn hits(ports: &Ports, request: &ViewRequest<'_>) -> Result<Vec<NodeId>, M
 struct HistoryPart {
     /// Nodes shown verbatim.
     verbatim: Vec<NodeRange>,
-    shown: Vec<Part>,
+    pieces: Vec<ViewPiece>,
     /// Tokens of the lead line and the pieces.
     tokens: u32,
     /// Nodes that cannot be read.
     losses: Losses,
 }
 
+/// Share of the budget for messages before the end of a conversation.
+const OLDER: f32 = 0.1;
+
+/// Most plans of one view, each for another estimate of its cost.
+const TRIES: usize = 12;
+
 struct History<'a> {
     ports: &'a Ports,
     request: &'a ViewRequest<'a>,
-    /// The conversation, with its last turn shortened as shown.
+    /// The conversation, with texts shortened as shown.
     snapshot: Snapshot,
-    /// The conversation with its last turn unshortened.
+    /// The conversation before the last limit on texts was applied.
     unshortened: Snapshot,
     /// The conversation with due summaries, and none for this view.
     due: Snapshot,
     /// Messages that bear on the question, best first.
     hits: Vec<NodeId>,
     longest_result: Option<u32>,
-    /// Tokens of the last turn that are not shown.
+    /// Tokens of messages without summaries that are not shown.
     hidden: u32,
     notices: Vec<Notice>,
 }
 
 impl History<'_> {
-    fn count(&self, text: &str) -> u32 {
-        self.ports.count(text)
-    }
-
     /// Tokens of the prompt that shows this history alone.
     fn tokens_of(&self, history: &HistoryPart) -> u32 {
-        let pieces: Vec<_> = history.shown.iter().cloned().filter_map(piece).collect();
-        (self.request.tokens_of)(&pieces)
+        (self.request.tokens_of)(&history.pieces, self.longest_result)
     }
 
     /// The history within its share of the budget; the coarsest possible one if that needs more.
@@ -111,16 +111,17 @@ impl History<'_> {
 
     /// [`Self::history`] next to a question of `question` tokens.
     async fn history_with_question(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
-        let options = PromptOptions::new(self.request.budget)
-            .history_share(self.request.history_share.max(self.ports.strategy.history_share()));
+        let budget = self.request.budget;
         let beside = question.saturating_add(self.request.elsewhere_tokens);
-        if let Some(whole) = self.everything(self.request.budget.saturating_sub(beside)).await? {
+        if let Some(whole) = self.everything(budget.saturating_sub(beside)).await? {
             return Ok(whole);
         }
         self.write_due().await;
         self.shorten_last_turn();
-        let ceiling = options.history_ceiling(question).saturating_sub(self.request.standing_tokens);
-        let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls).min(ceiling);
+        let ceiling = history_ceiling(budget, question).saturating_sub(self.request.standing_tokens);
+        let share = share_of(budget, self.ports.strategy.history_share());
+        let end = end::tokens(&self.snapshot.tree).saturating_add(share_of(budget, OLDER));
+        let limit = self.request.most.max(share).max(end).min(ceiling);
         let trouble = match self.fit(limit, ShrinkScope::BeforeEnd).await? {
             Ok(history) => return self.with_end(history, ceiling).await,
             Err(trouble) => trouble,
@@ -173,7 +174,7 @@ impl History<'_> {
         if self.shows_end(&history) {
             return Ok(history);
         }
-        let end = end::tokens(&self.snapshot.tree, self.request.budget);
+        let end = end::tokens(&self.snapshot.tree);
         for limit in [history.tokens.saturating_add(end).min(ceiling), ceiling] {
             if let Ok(wider) = self.history_within(limit).await?
                 && self.shows_end(&wider)
@@ -199,12 +200,12 @@ impl History<'_> {
                 Err(_) if !may_shrink => return Ok(Err(None)),
                 Err(target) => target,
             };
-            let target = target.saturating_add(self.hidden);
             let (ports, conversation) = (self.ports, self.request.conversation);
             let shrunk = if ports.strategy.keeps_shrunk() {
-                compacting::shrink(ports, conversation, target, scope).await
+                // The tree that stays counts whole texts.
+                compacting::shrink(ports, conversation, target.saturating_add(self.hidden), scope).await
             } else {
-                compacting::shrink_for_view(ports, conversation, self.unshortened.clone(), target, scope).await
+                compacting::shrink_for_view(ports, conversation, self.snapshot.clone(), target, scope).await
             };
             match shrunk {
                 Ok(Outcome { report, snapshot, refused }) => {
@@ -242,24 +243,30 @@ impl History<'_> {
         end::last_turn(&self.snapshot.tree).is_none_or(is_shown)
     }
 
-    /// Tokens of the line above a summarized history.
+    /// Tokens of the line above a history.
     fn lead(&self) -> u32 {
-        render::history_lines(&[]).iter().map(|line| self.count(line)).sum()
+        (self.request.tokens_of)(&[], None).saturating_sub(self.request.question_tokens)
     }
 
-    /// Shortens the last turn to heads and tails if it would take more than its share of the budget.
+    /// Limits the texts of the last turn to what the messages after the user's one may take.
     fn shorten_last_turn(&mut self) {
         self.hidden = 0;
-        if let Some(longest) = end::longest(&self.snapshot.tree, self.request.budget) {
-            self.shorten_last_turn_to(longest);
+        let reply = self.request.reply.min(self.request.budget);
+        if reply < self.request.budget {
+            self.shorten_last_turn_to(end::longest(&self.snapshot.tree, reply));
         }
     }
 
     fn shorten_last_turn_to(&mut self, longest: u32) {
         let longest = self.longest_result.map_or(longest, |most| most.min(longest));
         self.longest_result = Some(longest);
-        if let Some(turn) = end::last_turn(&self.snapshot.tree) {
-            self.hidden = self.hidden.saturating_add(self.snapshot.tree.shorten(turn, longest));
+        let limits = end::limits(&self.snapshot.tree, longest, self.request.budget);
+        for node in end::shortened(&self.snapshot.tree) {
+            let is_full = self.snapshot.tree.leaf(node).is_none();
+            if let Some(most) = limits.of(node) {
+                let hidden = self.snapshot.tree.shorten(NodeRange::single(node), most);
+                self.hidden = self.hidden.saturating_add(if is_full { hidden } else { 0 });
+            }
         }
     }
 
@@ -322,22 +329,38 @@ impl History<'_> {
     /// reach for one to exist.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.lead());
-        loop {
+        // Plans cost more or less when they are written out: the best that fits, and the least that does not.
+        let mut best: Option<(u32, HistoryPart)> = None;
+        let mut over: Option<u32> = None;
+        for _ in 0..TRIES {
             let cut = match self.plan(estimate) {
                 Ok(cut) => cut,
-                Err(PlanError::BudgetTooSmall { .. }) => return Ok(Err(estimate)),
+                Err(PlanError::BudgetTooSmall { .. }) => break,
                 Err(error) => return Err(error.into()),
             };
             let history = self.render(&cut).await?;
-            let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
-                return Ok(Ok(history));
-            };
-            let lower = estimate.min(cut.tokens).saturating_sub(excess);
-            if lower == 0 {
-                return Ok(Err(0));
+            let excess = history.tokens.saturating_sub(limit);
+            if excess == 0 {
+                let free = limit - history.tokens;
+                let is_finest = best.as_ref().is_some_and(|(_, best)| history.tokens <= best.tokens) && over.is_none();
+                best = Some((estimate, history));
+                if is_finest || free <= limit / 40 {
+                    break;
+                }
+                estimate = over.map_or(estimate.saturating_add(free), |over| estimate.midpoint(over));
+            } else {
+                over = Some(estimate.min(cut.tokens));
+                estimate = match &best {
+                    Some((fits, _)) => fits.midpoint(estimate),
+                    None => estimate.min(cut.tokens).saturating_sub(excess),
+                };
             }
-            estimate = lower;
+            let is_known = best.as_ref().is_some_and(|(fits, _)| estimate <= fits.saturating_add(limit / 50));
+            if estimate == 0 || is_known {
+                break;
+            }
         }
+        Ok(best.map(|(_, history)| history).ok_or(estimate))
     }
 
     fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
@@ -361,32 +384,38 @@ impl History<'_> {
             words.extend(read.nodes.into_iter().map(|node| (node.id, node)));
             losses.extend(&read.losses);
         }
-        let mut shown = Vec::new();
+        let mut pieces = Vec::new();
         for piece in &cut.pieces {
             match *piece {
-                CutPiece::Summary { id, span } => {
-                    let Some(summary) = summaries.remove(&id) else {
-                        shown.push(Part::lost(span, "its summary cannot be read any more"));
-                        continue;
-                    };
-                    shown.push(summary_part(&self.snapshot, &self.snapshot.redactor, summary, summary_reason));
+                CutPiece::Summary { id, span } => pieces.push(match summaries.remove(&id) {
+                    Some(summary) => self.summary(summary),
+                    None => ViewPiece::new(ViewBody::Lost(span), "its summary cannot be read any more"),
+                }),
+                CutPiece::Omitted(run) => {
+                    pieces.push(ViewPiece::new(ViewBody::Omitted(run), "it is outside the window"))
                 }
-                CutPiece::Omitted(run) => shown.push(Part::omitted(run, "it is outside the window")),
                 CutPiece::Verbatim(run) => {
                     let whole = losses.rest_of(run);
                     for id in whole.iter().flat_map(|run| run.iter()) {
                         let Some(node) = words.remove(&id) else { continue };
                         let why = message_reason(&node, tree.leaf(id).is_none());
-                        shown.push(Part::message(PieceKind::Message, self.shortened(node), why));
+                        pieces.push(ViewPiece::new(ViewBody::Message(Box::new(node)), why));
                     }
-                    let why = "it cannot be read any more";
-                    shown.extend(losses.within(run).map(|lost| Part::lost(lost, why)));
+                    let lost = |lost| ViewPiece::new(ViewBody::Lost(lost), "it cannot be read any more");
+                    pieces.extend(losses.within(run).map(lost));
                 }
             }
         }
-        shown.sort_by_key(|part| part.nodes);
-        let tokens = self.ports.counts.count_parts(&render::history_lines(&shown), self.ports.counter.as_ref());
-        Ok(HistoryPart { verbatim, shown, tokens, losses })
+        pieces.sort_by_key(ViewPiece::nodes);
+        let tokens = (self.request.tokens_of)(&pieces, self.longest_result);
+        let tokens = tokens.saturating_sub(self.request.question_tokens);
+        Ok(HistoryPart { verbatim, pieces, tokens, losses })
+    }
+
+    fn summary(&self, summary: Summary) -> ViewPiece {
+        let RunFacts { from, to, source } = self.snapshot.extents.of(&self.snapshot.tree, summary.body.span);
+        let why = summary_reason(&summary);
+        ViewPiece::new(ViewBody::Summary { summary: Box::new(summary), from, to, source }, why)
     }
 
     /// The newest readable words of the summaries in a cut, by their places.
@@ -402,24 +431,6 @@ impl History<'_> {
         let all = read.into_iter().chain(self.snapshot.unrecorded.iter().cloned());
         Ok(all.filter_map(|summary| Some((*places.get(&summary.id)?, summary))).collect())
     }
-
-    fn shortened(&self, node: Node) -> Node {
-        let is_last_turn = end::last_turn(&self.snapshot.tree).is_some_and(|turn| turn.contains(node.id));
-        shorten::shortened(node, self.longest_result, is_last_turn, self.ports.counter.as_ref())
-    }
-}
-
-/// The view piece of a part.
-fn piece(part: Part) -> Option<ViewPiece> {
-    let body = match part.body {
-        Body::Message(node) => ViewBody::Message(node),
-        Body::Summary { summary, from, to, .. } => ViewBody::Summary { summary, from, to, source: part.source },
-        Body::Lost => ViewBody::Lost(part.nodes),
-        Body::Omitted => ViewBody::Omitted(part.nodes),
-        // A history never has excerpts.
-        Body::Excerpt { .. } => return None,
-    };
-    Some(ViewPiece::new(body, part.reason))
 }
 
 pub(super) fn failed(error: &dyn Error) -> Notice {

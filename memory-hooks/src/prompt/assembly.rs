@@ -12,13 +12,13 @@ use memory_core::{
 };
 
 pub(crate) use self::running::{aside, turn, visible, window_of};
-use super::{PieceKind, Prompt, PromptOptions, learning, mention, standing};
+use super::{PieceKind, Prompt, PromptOptions, end, learning, mention, options::share_of};
 use crate::{
     MemoryError, RecallUsed,
     learned::Learned,
     parts::Parts,
     render::{self, Body, Layout, Part, Tail},
-    shorten,
+    shorten::TextLimits,
     snapshot_cache::Snapshot,
 };
 
@@ -42,7 +42,8 @@ impl Request<'_> {
     }
 }
 
-/// Assembles a prompt.
+/// Assembles a prompt: the end and the coarsest view of the history, then rules, then what is recalled for the question,
+/// then a finer history in the room that is left.
 pub(crate) async fn assemble(
     parts: &Parts,
     conversation: &ConversationId,
@@ -52,77 +53,38 @@ pub(crate) async fn assemble(
     // A background worker does due work while the model replies. Its result is shown at the next turn.
     let manages = !parts.queue.enqueue(conversation);
     let snapshot = Snapshot::read(parts, conversation).await?;
-    let tail = Tail { question, now: options.now.unwrap_or_else(|| snapshot.tree.last_time()) };
-    let question_tokens = |tail: &Tail<'_>, shown: &[Part]| {
-        parts.counter.count(&format!("\n\n{}", render::question_lines(tail, shown))).saturating_add(SEAM)
-    };
-    let layout = Layout::for_question(options.now);
-    let tokens_of = |pieces: &[ViewPiece]| {
-        let shown: Vec<_> = pieces.iter().cloned().map(|piece| part(piece, &snapshot)).collect();
-        let written = layout.write(&shown, &tail, &|text| parts.count(text));
-        parts.counts.count_parts(&written.lines, parts.counter.as_ref())
-    };
-    let learned = match snapshot.tree.tokens() <= u64::from(options.budget) {
-        true => Learned::default(),
-        false => learning::learned(parts, conversation, &snapshot).await?,
-    };
-    let wanted = standing::StandingRequest {
-        conversation,
-        lines: &learned.lines,
-        redactor: &snapshot.redactor,
-        question: "",
-        budget: options.budget,
-        shown: &[],
-    };
-    // All rules are counted, so that the history does not depend on the question; the room of hidden ones is left to
-    // recall.
-    let (_, standing_tokens) = standing::standing(parts, &wanted, options.budget).await?;
-    let asked = ViewRequest::new(conversation, options.budget, &tokens_of)
-        .question(question)
-        .history_share(options.history_share)
-        .recalls(parts.retriever.is_some())
-        .question_tokens(question_tokens(&tail, &[]))
-        .standing_tokens(standing_tokens)
-        .elsewhere_tokens(parts.retriever.as_ref().map_or(0, |_| options.elsewhere_tokens()))
-        .longest_result(longest_result)
-        .manages(manages);
-    let view = parts.manager.view(&asked).await?;
-    let snapshot = Snapshot::read(parts, conversation).await?;
-    let now = options.now.unwrap_or_else(|| snapshot.tree.last_time_within(view.nodes));
-    let tail = Tail { question, now };
-    let ManagedView { nodes, pieces, verbatim, longest_result, losses, mut notices, .. } = view;
-    let shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &snapshot)).collect();
-    let tokens = parts.counts.count_parts(&render::history_lines(&shown), parts.counter.as_ref());
-    let question_tokens = question_tokens(&tail, &shown);
-    let history = HistoryPart { verbatim, shown, tokens, losses };
-    let full_tokens = snapshot.tree.tokens_within(nodes);
-    let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);
-    let learned = if is_whole { Learned::default() } else { learning::learned(parts, conversation, &snapshot).await? };
+    let now = options.now.unwrap_or_else(|| parts.clock.now());
     let mentions = match options.follow_mentions {
         true => mention::mentioned(parts, conversation, question, now).await?,
         false => Vec::new(),
     };
     let options = options.also_of(mentions.iter().map(|mention| mention.conversation.clone()));
-    notices.extend(mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by }));
+    let followed = mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by });
     let scope = within(parts, conversation, &options).await?;
+    let learned = match snapshot.tree.tokens() <= u64::from(options.budget) {
+        true => Learned::default(),
+        false => learning::learned(parts, conversation, &snapshot).await?,
+    };
     let mut assembly = Assembly {
         parts,
         conversation,
         judged_by: None,
         scope,
-        tail,
-        question_tokens,
+        tail: Tail { question, now },
+        question_tokens: 0,
+        layout: Layout::for_question(options.expands),
         options,
         longest_result,
+        nodes: snapshot.tree.total(),
+        full_tokens: snapshot.tree.tokens(),
         snapshot,
-        nodes,
-        full_tokens,
         learned,
-        notices,
+        notices: followed.collect(),
     };
-    let judged = assembly.judge(question, &history.shown).await;
+    let coarse = assembly.history(0, manages).await?;
+    let judged = assembly.judge(question, &coarse.shown).await;
     assembly.notices.extend(judged.notice);
-    let prompt = assembly.prompt_with_recall(&history, &judged.turns).await?;
+    let prompt = assembly.prompt_with_recall(coarse, &judged.turns).await?;
     assembly.announce(&prompt).await;
     Ok(prompt)
 }
@@ -146,31 +108,15 @@ async fn within(
     Ok(Some(scope))
 }
 
-/// The part that a piece of a view becomes. Excluded content is removed from summaries here too, whatever the manager:
-/// a message, or one that repeats it, may have been marked after it was summarized.
-fn part(piece: ViewPiece, snapshot: &Snapshot) -> Part {
-    let ViewPiece { body, reason, .. } = piece;
-    match body {
-        ViewBody::Message(node) => Part::message(PieceKind::Message, *node, reason),
-        ViewBody::Summary { mut summary, from, to, source } => {
-            summary.body.text = snapshot.redactor.redact(&summary.body.text);
-            let (kind, nodes) = (PieceKind::Summary(summary.body.level), summary.body.span);
-            let said_as = render::said_as(snapshot, nodes);
-            let body = Body::Summary { summary, from, to, said_as };
-            Part { kind, elsewhere: None, nodes, source, reason, body }
-        }
-        ViewBody::Lost(nodes) => Part::lost(nodes, &reason),
-        ViewBody::Omitted(nodes) => Part::omitted(nodes, &reason),
-    }
-}
-
 /// The history's part of a prompt.
-struct HistoryPart {
-    /// Nodes shown verbatim.
+struct History {
+    /// Nodes shown verbatim and unshortened.
     verbatim: Vec<NodeRange>,
     shown: Vec<Part>,
     /// Tokens of the lead line and the pieces.
     tokens: u32,
+    /// True if every message is shown verbatim.
+    is_whole: bool,
     /// Nodes that cannot be read.
     losses: Losses,
 }
@@ -185,15 +131,16 @@ pub(super) struct Assembly<'a> {
     pub(super) tail: Tail<'a>,
     /// The tokens that the question adds to a prompt, with a small reserve for joining texts.
     question_tokens: u32,
+    pub(super) layout: Layout,
     pub(super) options: PromptOptions,
-    /// The most tokens of a tool result, and of a text of the last turn, if longer ones are shortened.
+    /// The most tokens of a text of the last turn, if longer ones are shortened.
     longest_result: Option<u32>,
     pub(super) snapshot: Snapshot,
     /// Number of messages in the view; the conversation may have more by now.
     nodes: u64,
     /// Tokens of these messages.
     full_tokens: u64,
-    /// Instructions, preferences and decisions; empty if everything fits.
+    /// Rules and corrections; empty if everything fits.
     pub(super) learned: Learned,
     notices: Vec<Notice>,
 }
@@ -203,26 +150,98 @@ impl Assembly<'_> {
         self.parts.count(text)
     }
 
-    /// The message as shown: shortened if it is in the last turn, or a long result of a tool.
-    fn shortened(&self, node: Node) -> Node {
-        let last = NodeId::new(self.nodes);
-        let last_turn = last.and_then(|last| self.snapshot.tree.last_turn_within(last));
-        let is_last_turn = last_turn.is_some_and(|turn| turn.contains(node.id));
-        shorten::shortened(node, self.longest_result, is_last_turn, self.parts.counter.as_ref())
+    /// The limits on the texts of a prompt of `nodes` messages.
+    fn limits(&self, longest: Option<u32>) -> TextLimits {
+        let last_turn = NodeId::new(self.nodes).and_then(|last| self.snapshot.tree.last_turn_within(last));
+        TextLimits { layout: self.layout, longest, budget: self.options.budget, last_turn }
     }
 
-    /// Renders the whole prompt: the history, the recalled words, the question.
-    fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Prompt {
-        let mut shown = history.shown.clone();
-        shown.extend(recalled);
-        self.written(shown, Layout::for_question(self.options.now))
+    /// A message as shown next to the history.
+    pub(super) fn shortened(&self, node: Node) -> Node {
+        let limits = TextLimits { last_turn: None, ..self.limits(self.longest_result) };
+        limits.shortened(node, self.parts.counter.as_ref())
     }
 
-    /// Renders these parts and the question.
+    /// The manager's view of at most `most` tokens where possible, and within the budget next to question and rules.
+    async fn history(&mut self, most: u32, manages: bool) -> Result<History, MemoryError> {
+        let question = format!("\n\n{}", render::question_lines(&self.tail, &[]));
+        self.question_tokens = self.count(&question).saturating_add(SEAM);
+        // All rules are counted, so that their number does not depend on the history.
+        let (_, standing_tokens) = self.standing(&[], self.options.budget).await?;
+        let (parts, conversation) = (self.parts, self.conversation);
+        let view = {
+            let options = &self.options;
+            let tokens_of = |pieces: &[ViewPiece], longest: Option<u32>| self.tokens_of(pieces, longest);
+            let request = ViewRequest::new(conversation, options.budget, &tokens_of)
+                .question(self.tail.question)
+                .most(most.max(share_of(options.budget, options.history_share.clamp(0.0, 1.0))))
+                .reply(end::reply(self.tail.question, options.budget))
+                .question_tokens(self.question_tokens)
+                .standing_tokens(standing_tokens)
+                .elsewhere_tokens(parts.retriever.as_ref().map_or(0, |_| options.elsewhere_tokens()))
+                .longest_result(self.longest_result)
+                .manages(manages);
+            parts.manager.view(&request).await?
+        };
+        let ManagedView { nodes, pieces, verbatim, longest_result, losses, notices, .. } = view;
+        self.snapshot = Snapshot::read(parts, conversation).await?;
+        self.nodes = nodes;
+        self.full_tokens = self.snapshot.tree.tokens_within(nodes);
+        self.longest_result = longest_result;
+        self.notices.extend(notices.into_iter().filter(|notice| !self.notices.contains(notice)).collect::<Vec<_>>());
+        let is_whole = NodeRange::first_n(nodes).is_none_or(|all| verbatim == [all]);
+        self.learned = match is_whole {
+            true => Learned::default(),
+            false => learning::learned(parts, conversation, &self.snapshot).await?,
+        };
+        let shown = self.shown(&pieces, longest_result);
+        let tokens = self.tokens_of(&pieces, longest_result).saturating_sub(self.question_tokens);
+        let is_verbatim = |(piece, part): &(&ViewPiece, &Part)| match (&piece.body, &part.body) {
+            (ViewBody::Message(whole), Body::Message(shown)) => whole.message == shown.message,
+            _ => false,
+        };
+        let verbatim = pieces.iter().zip(&shown).filter(is_verbatim).map(|(piece, _)| piece.nodes());
+        let verbatim = NodeRange::merge(verbatim.collect());
+        Ok(History { verbatim, shown, tokens, is_whole, losses })
+    }
+
+    /// Tokens of the prompt that shows only this history and the question.
+    fn tokens_of(&self, pieces: &[ViewPiece], longest: Option<u32>) -> u32 {
+        let written = self.layout.write(&self.shown(pieces, longest), &self.tail, &|text| self.count(text));
+        self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref())
+    }
+
+    /// The parts that the pieces of a view become.
+    pub(super) fn shown(&self, pieces: &[ViewPiece], longest: Option<u32>) -> Vec<Part> {
+        let limits = self.limits(longest);
+        pieces.iter().map(|piece| self.part(piece, &limits)).collect()
+    }
+
+    /// The part that a piece of a view becomes. Excluded content is removed from summaries here too, whatever the
+    /// manager: a message, or one that repeats it, may have been marked after it was summarized.
+    fn part(&self, piece: &ViewPiece, limits: &TextLimits) -> Part {
+        let reason = piece.reason.clone();
+        match &piece.body {
+            ViewBody::Message(node) => {
+                let node = limits.shortened(Node::clone(node), self.parts.counter.as_ref());
+                Part::message(PieceKind::Message, node, reason)
+            }
+            ViewBody::Summary { summary, from, to, source } => {
+                let mut summary = summary.clone();
+                summary.body.text = self.snapshot.redactor.redact(&summary.body.text);
+                let (kind, nodes) = (PieceKind::Summary(summary.body.level), summary.body.span);
+                let said_as = render::said_as(&self.snapshot, nodes);
+                let body = Body::Summary { summary, from: *from, to: *to, said_as };
+                Part { kind, elsewhere: None, nodes, source: *source, reason, body }
+            }
+            ViewBody::Lost(nodes) => Part::lost(*nodes, &reason),
+            ViewBody::Omitted(nodes) => Part::omitted(*nodes, &reason),
+        }
+    }
+
+    /// The prompt of these parts.
     fn written(&self, shown: Vec<Part>, layout: Layout) -> Prompt {
-        let now = self.options.now.unwrap_or_else(|| render::present(self.tail.now, &shown));
-        let tail = Tail { now, ..self.tail };
-        let written = layout.write(&shown, &tail, &|text| self.count(text));
+        let written = layout.write(&shown, &self.tail, &|text| self.count(text));
         let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
         Prompt {
             judged_by: self.judged_by.clone(),
@@ -239,7 +258,7 @@ impl Assembly<'_> {
             parts: shown,
             instructions: None,
             question: self.tail.question.to_owned(),
-            now: self.options.now,
+            now: self.tail.now,
             layout,
             text: written.lines.concat(),
         }

@@ -1,40 +1,59 @@
-//! The end of a conversation, which is shown verbatim before anything older is.
+//! The end of a conversation: the last message of the user, and the messages after it.
 
 use memory_core::{NodeId, NodeRange, plan::Tree};
+use memory_strategies::{Backward, Gist, backward};
 
 use super::options::share_of;
+use crate::{render::Layout, shorten::TextLimits};
 
-/// The share of the budget up to which the last turn is shown whole.
-const WHOLE: f32 = 0.6;
-/// The share that a longer turn takes, by head and tail: the omitted middle of a long answer matters less than recalled
-/// words.
-const CUT: f32 = 0.35;
-/// The share of the budget up to which the last messages are all shown whole.
-const RECENT: f32 = 0.5;
+/// Share of the budget for the messages after the last one of the user, and for those that the question leans on.
+const REPLY: f32 = 0.15;
+const LEANT_ON: f32 = 0.5;
 /// The fewest tokens of a shortened text of the last turn.
 pub(super) const SHORTEST: u32 = 32;
 /// Approximate tokens of a line in place of an omitted middle.
 const MARK: u64 = 24;
+/// Informative words from which a question stands by itself.
+const OWN_WORDS: usize = 3;
+/// Last nodes whose texts a plan counts as shortened; older ones are long too rarely to matter.
+const COUNTED: u64 = 48;
+/// Words that point to what was just said.
+const POINTERS: [&str; 14] = [
+    "that", "this", "it", "its", "those", "these", "them", "first", "second", "third", "latter", "former", "above",
+    "again",
+];
 
 /// The last user's message and the messages after it; `None` in an empty conversation.
 pub(crate) fn last_turn(tree: &Tree) -> Option<NodeRange> {
     tree.last_turn_within(NodeId::new(tree.total())?)
 }
 
-/// The most tokens of each text of the last turn that keep it within its share of the budget; `None` if it fits
-/// already.
-pub(crate) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
-    let turn = last_turn(tree)?;
-    if tree.verbatim_cost(turn) <= u64::from(share_of(budget, WHOLE)) {
-        return None;
+/// Most tokens of the messages after the last one of the user, in a prompt for a question: more if the question leans
+/// on them, and everything if there is no question.
+pub(crate) fn reply(question: &str, budget: u32) -> u32 {
+    if question.trim().is_empty() {
+        return budget;
     }
-    let share = u64::from(share_of(budget, CUT));
-    let mut lengths: Vec<u64> =
-        turn.iter().filter_map(|node| tree.node(node)).map(|node| u64::from(node.tokens)).collect();
+    share_of(budget, if leans(question) { LEANT_ON } else { REPLY })
+}
+
+/// True if a question means nothing without what was just said: "And the second one?"
+fn leans(question: &str) -> bool {
+    let own = Gist::of(question).len();
+    let words = || question.split(|c: char| !c.is_alphanumeric());
+    let points = || words().any(|word| POINTERS.contains(&word.to_lowercase().as_str()));
+    own == 0 || own < OWN_WORDS && (points() || backward(question) == Some(Backward::FollowsUp))
+}
+
+/// The most tokens of each text after the last user's message that keep them within `share` tokens.
+pub(crate) fn longest(tree: &Tree, share: u32) -> u32 {
+    let reply = last_turn(tree).and_then(|turn| NodeRange::new(turn.first().next(), turn.last()));
+    let nodes = reply.into_iter().flat_map(|reply| reply.iter()).filter_map(|node| tree.node(node));
+    let mut lengths: Vec<u64> = nodes.map(|node| u64::from(node.tokens)).collect();
     lengths.sort_unstable();
     let labels = lengths.len() as u64 * u64::from(tree.policy().per_message);
-    let mut left = share.saturating_sub(labels);
-    let mut longest = 0;
+    let mut left = u64::from(share).saturating_sub(labels);
+    let mut longest = left;
     // Shorter texts stay whole; the longer ones share the rest equally.
     for (index, length) in lengths.iter().enumerate() {
         let others = (lengths.len() - index) as u64;
@@ -44,7 +63,19 @@ pub(crate) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
         }
         left -= length;
     }
-    Some(u32::try_from(longest).unwrap_or(u32::MAX).max(SHORTEST))
+    u32::try_from(longest).unwrap_or(u32::MAX).max(SHORTEST)
+}
+
+/// The limits on texts of a prompt for a question, as far as its plan is concerned.
+pub(crate) fn limits(tree: &Tree, longest: u32, budget: u32) -> TextLimits {
+    let layout = Layout::for_question(false);
+    TextLimits { layout, longest: Some(longest), budget, last_turn: last_turn(tree) }
+}
+
+/// The last nodes, whose texts a plan counts as shortened.
+pub(crate) fn shortened(tree: &Tree) -> impl Iterator<Item = NodeId> + use<> {
+    let first = tree.total().saturating_sub(COUNTED) + 1;
+    (first..=tree.total()).filter_map(NodeId::new)
 }
 
 /// The next smaller limit on the texts of the last turn, if the whole costs `excess` tokens too many; `None` if they
@@ -56,11 +87,24 @@ pub(crate) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<
     (longest > SHORTEST).then(|| longest.saturating_sub(excess).max(SHORTEST))
 }
 
-/// The cost of the last turn, or of the last messages if their share of the budget holds all of them.
-pub(crate) fn tokens(tree: &Tree, budget: u32) -> u32 {
-    let share = u64::from(share_of(budget, RECENT));
+/// The cost of the last turn.
+pub(crate) fn tokens(tree: &Tree) -> u32 {
     let last = last_turn(tree).map_or(0, |turn| tree.verbatim_cost(turn));
-    let recent: u64 = tree.recent_turns().map(|turn| tree.verbatim_cost(turn)).sum();
-    let recent = if recent <= share { recent } else { 0 };
-    u32::try_from(recent.max(last)).unwrap_or(u32::MAX)
+    u32::try_from(last).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_leans_on_what_was_just_said_if_it_has_no_matter_of_its_own() {
+        for leaning in ["And the second one?", "Why?", "What about that?", "Make it shorter.", "go on", ""] {
+            assert!(reply(leaning, 1_000) > 150, "{leaning}");
+        }
+        for own in ["Which hotel near platform 9 did we book?", "What is the database of the clinic's booking system?"]
+        {
+            assert_eq!(reply(own, 1_000), 150, "{own}");
+        }
+    }
 }

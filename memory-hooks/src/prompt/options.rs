@@ -1,8 +1,6 @@
 //! Options of a prompt: its budget, and the shares of it.
 
-use memory_core::{ConversationId, Filter, Timestamp, plan::Tree, port::Conversations};
-
-use super::end;
+use memory_core::{ConversationId, Filter, Timestamp, port::Conversations};
 
 /// Options of a prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,20 +11,20 @@ pub struct PromptOptions {
     /// The application's own instructions, which [`Prompt::messages`](crate::Prompt::messages) puts first, as the
     /// system's words. The text of a prompt and its record do not hold them.
     pub instructions: Option<String>,
-    /// The history's share of the budget, 0..=1, if there is a retriever and not everything fits verbatim. Recall gets
-    /// the rest. A history whose coarsest view needs more takes more.
+    /// The history's share of the budget, 0..=1, that recall leaves to it if not everything fits verbatim; 0 by default:
+    /// the history is its end and its coarsest view, and is refined with the room that recall does not need. A manager
+    /// that shows in the history what others recall takes its own share.
     pub history_share: f32,
     /// The most hits that recall considers.
     pub recall_limit: usize,
     /// Messages shown before and after each hit.
     pub radius: u64,
     /// The share of recall's room that the simplest question gets, 0..=1. The more complex a question, the nearer its
-    /// share is to 1. At 1, the default, every question gets all. The history never depends on the question.
+    /// share is to 1. At 1, the default, every question gets all.
     pub least_share: f32,
     /// Conversations to recall from next to this one; none by default. Their messages stand under headings of their
     /// own. If this one has an owner, they must be the same owner's. With others, a quarter of the budget is kept for
-    /// recall; a conversation that fits only without it is not shown verbatim as a whole. Otherwise the history does
-    /// not depend on them.
+    /// recall; a conversation that fits only without it is not shown verbatim as a whole.
     pub scope: Conversations,
     /// True if recall also searches earlier conversations that the question mentions by title or time, at most three,
     /// with a [`Notice::MentionFollowed`](memory_core::port::Notice::MentionFollowed) for each. Off by default, since the
@@ -35,8 +33,12 @@ pub struct PromptOptions {
     pub follow_mentions: bool,
     /// Filter of the messages that may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
-    /// Time of the question, which the model sees; by default the time of the last message.
+    /// Time of the question, which the model sees; by default the present, by the clock. A replay or an evaluation sets
+    /// the time of the last message.
     pub now: Option<Timestamp>,
+    /// True if the model has a tool that gives a whole message by its number (`expand_node`), which the prompt then
+    /// mentions where it leaves something out. Off by default.
+    pub expands: bool,
     /// Largest share of the budget, 0..=1, that a running agent ([`Conversation::turn`](crate::Conversation::turn))
     /// recalls for one message of the user. Recalled messages stay, so a larger share fills the window sooner, and the
     /// window moves more often.
@@ -60,7 +62,7 @@ impl Default for PromptOptions {
         Self {
             budget: 4_000,
             instructions: None,
-            history_share: 0.35,
+            history_share: 0.0,
             recall_limit: 200,
             radius: 0,
             least_share: 1.0,
@@ -68,6 +70,7 @@ impl Default for PromptOptions {
             follow_mentions: false,
             filter: Filter::default(),
             now: None,
+            expands: false,
             turn_share: 0.05,
             window_floor: 0.3,
             smart_context: false,
@@ -93,6 +96,7 @@ impl PromptOptions {
         const follow_mentions: bool,
         filter: Filter,
         into now: Option<Timestamp>,
+        const expands: bool,
         const turn_share: f32,
         const window_floor: f32,
         const smart_context: bool,
@@ -126,38 +130,26 @@ impl PromptOptions {
     pub(crate) fn without(&self, tokens: u32) -> Self {
         Self { budget: self.budget.saturating_sub(tokens), ..self.clone() }
     }
-
-    /// The most tokens of a history that is not shown verbatim, next to a question of `question` tokens: its share of
-    /// the budget, or the cost of the end of the conversation plus a little for older messages.
-    ///
-    /// The limit depends on the question only in steps, so that the history's part of a prompt stays the same from
-    /// question to question. The reserve for the question is a thirty-second of the budget and at least 64 tokens, and
-    /// doubles until the question fits.
-    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool) -> u32 {
-        let ceiling = self.history_ceiling(question);
-        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
-        let share = if recalls { share_of(self.budget, self.history_share.clamp(0.0, 1.0)) } else { ceiling };
-        share.max(end).min(ceiling)
-    }
-
-    /// The most tokens of a history next to a question of `question` tokens.
-    pub(crate) fn history_ceiling(&self, question: u32) -> u32 {
-        let mut reserve = self.budget.div_ceil(32).max(64);
-        while reserve < question && reserve < self.budget {
-            reserve = reserve.saturating_mul(2);
-        }
-        self.budget.saturating_sub(reserve)
-    }
 }
 
-/// Share of the budget for messages before the end of a conversation, if both exceed the history's own share.
-const OLDER: f32 = 0.15;
+/// The most tokens of a history next to a question of `question` tokens.
+///
+/// The limit depends on the question only in steps, so that the history stays the same from question to question where
+/// nothing is recalled. The reserve for the question is a thirty-second of the budget and at least 64 tokens, and
+/// doubles until the question fits.
+pub(crate) fn history_ceiling(budget: u32, question: u32) -> u32 {
+    let mut reserve = budget.div_ceil(32).max(64);
+    while reserve < question && reserve < budget {
+        reserve = reserve.saturating_mul(2);
+    }
+    budget.saturating_sub(reserve)
+}
 
 /// Share of a budget that a conversation that fits verbatim leaves to recall from others.
 const ELSEWHERE: f32 = 0.25;
 
 /// A share of a budget.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
-pub(super) fn share_of(budget: u32, share: f32) -> u32 {
+pub(crate) fn share_of(budget: u32, share: f32) -> u32 {
     (f64::from(budget) * f64::from(share)) as u32
 }

@@ -9,22 +9,25 @@ use super::{
 use crate::{
     MemoryError,
     parts::Parts,
-    render::{self, Body, Tail},
-    shorten,
+    render::{Body, Tail},
+    shorten::TextLimits,
     snapshot_cache::Snapshot,
 };
 
 /// Reductions after which only the coarsest view is left to try.
 const HALVINGS: usize = 4;
+/// Share of the smaller budget that a running agent's history takes.
+const KEPT: f32 = 0.8;
 /// Divisor of the overflowed tokens that gives the most tokens of a tool result, and the least that it may give.
 const RESULT_SHARE: u32 = 16;
 const RESULT_LEAST: u32 = 64;
 
 /// A prompt of strictly fewer tokens than the one that did not fit, and of at most the budget of `options`.
 ///
-/// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
-/// repeatedly, with summaries written where needed. The last step is the coarsest view. The prompt that did not fit
-/// records the reductions so far, so a model that reports no limit needs at most six steps.
+/// First, oversized tool results are shown by their heads and tails. Then the view is cut for the budget, if that is the
+/// smaller window that the model reported, or else for half of the tokens, repeatedly, with summaries written where
+/// needed. The last step is the coarsest view. The prompt that did not fit records the reductions so far, so a model
+/// that reports no limit needs at most six steps.
 pub(crate) async fn reduce(
     parts: &Parts,
     conversation: &ConversationId,
@@ -35,10 +38,9 @@ pub(crate) async fn reduce(
     let longest_result = (overflowed.tokens / RESULT_SHARE).max(RESULT_LEAST);
     let done = overflowed.reductions.len();
     if done == 0
-        && let Some(mut prompt) = shorten_results(parts, conversation, overflowed, longest_result).await?
+        && let Some(prompt) = shorten_results(parts, conversation, overflowed, longest_result, most).await?
         && prompt.tokens <= most
     {
-        prompt.budget = most;
         keep(parts, conversation, &prompt);
         return Ok(prompt);
     }
@@ -46,10 +48,13 @@ pub(crate) async fn reduce(
         return Err(PlanError::BudgetTooSmall { needed: overflowed.tokens, budget: most }.into());
     }
     let question = overflowed.question();
-    let request = Request { question, options: options.clone(), longest_result: Some(longest_result) };
+    let is_told = options.budget < overflowed.tokens;
+    let fewer = if is_told { options.budget } else { most.min(overflowed.tokens / 2) };
+    let mut request = Request { question, options: options.clone(), longest_result: Some(longest_result) };
     if overflowed.layout.is_running() {
-        // The window of a running agent does not fit and moves.
-        let mut prompt = match moved(parts, conversation, &request.within(most.min(overflowed.tokens / 2))).await {
+        // The window of a running agent does not fit and moves, no farther than it must.
+        request.options.window_floor = options.window_floor.max(KEPT);
+        let mut prompt = match moved(parts, conversation, &request.within(fewer)).await {
             Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
                 moved(parts, conversation, &request.within(most)).await?
             }
@@ -59,7 +64,7 @@ pub(crate) async fn reduce(
         return Ok(prompt);
     }
     let halved = match done {
-        0..HALVINGS => assemble(parts, conversation, request.within(most.min(overflowed.tokens / 2))).await.map(Some),
+        0..HALVINGS => assemble(parts, conversation, request.within(fewer)).await.map(Some),
         _ => Ok(None),
     };
     let (mut prompt, reduction) = match halved {
@@ -115,27 +120,27 @@ async fn shorten_results(
     conversation: &ConversationId,
     prompt: &Prompt,
     longest: u32,
+    budget: u32,
 ) -> Result<Option<Prompt>, MemoryError> {
     let snapshot = Snapshot::read(parts, conversation).await?;
     let last_turn = NodeId::new(prompt.nodes).and_then(|last| snapshot.tree.last_turn_within(last));
     let longest = prompt.longest_result.map_or(longest, |most| most.min(longest));
+    let limits = TextLimits { layout: prompt.layout, longest: Some(longest), budget, last_turn };
     let mut shorter = prompt.clone();
+    shorter.budget = budget;
     for part in &mut shorter.parts {
         let elsewhere = part.conversation().cloned();
         let Body::Message(node) = &mut part.body else { continue };
         // The whole message is read, so that a shortened one is not shortened again.
         let whole = parts.store.node(elsewhere.as_ref().unwrap_or(conversation), node.id).await?;
-        let is_last_turn = elsewhere.is_none() && last_turn.is_some_and(|turn| turn.contains(node.id));
-        let is_last_turn = is_last_turn || prompt.layout.is_running();
-        let cut = shorten::shortened(whole, Some(longest), is_last_turn, parts.counter.as_ref());
+        let last_turn = last_turn.filter(|_| part.kind.is_history());
+        let cut = TextLimits { last_turn, ..limits }.shortened(whole, parts.counter.as_ref());
         if cut.message != node.message {
             **node = cut;
             part.reason.push_str("; shortened");
         }
     }
-    let last = || render::present(snapshot.tree.last_time_within(prompt.nodes), &shorter.parts);
-    let now = prompt.now.unwrap_or_else(last);
-    let tail = Tail { question: prompt.question(), now };
+    let tail = Tail { question: prompt.question(), now: prompt.now };
     let written = prompt.layout.write(&shorter.parts, &tail, &|text| parts.count(text));
     shorter.longest_result = Some(longest);
     shorter.view = None;

@@ -17,7 +17,7 @@ use crate::{
     kept_out::Redactor,
     parts::Parts,
     render::{self, Elsewhere, Layout, Part, Tail, summary_part},
-    shorten,
+    shorten::TextLimits,
     snapshot_cache::Snapshot,
 };
 
@@ -45,8 +45,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         body: &body,
         snapshot: &snapshot,
         redactor: &redactor,
-        last_turn,
-        is_running: layout.is_running(),
+        limits: TextLimits { layout, longest: body.longest_result, budget: body.budget, last_turn },
         differences: Vec::new(),
     };
     if shown > body.nodes || body.nodes > snapshot.tree.total() {
@@ -68,9 +67,8 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         }
         shown.extend(parts_of(&beside));
         runs.extend(beside);
-        let asked_at = layout.asks_when().then_some(body.at);
         let last = || render::present(snapshot.tree.last_time_within(body.nodes), &shown);
-        let now = asked_at.unwrap_or_else(last);
+        let now = if layout.asks_when() { body.at } else { last() };
         let tail = Tail { question: &body.question, now };
         let written = layout.write(&shown, &tail, &|text| parts.count(text));
         let text = written.lines.concat();
@@ -96,7 +94,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 parts: shown,
                 instructions: None,
                 question: body.question.clone(),
-                now: asked_at,
+                now,
                 layout,
                 text,
             });
@@ -118,10 +116,7 @@ struct Past<'a> {
     snapshot: &'a Snapshot,
     /// Removes the content that was excluded at that time.
     redactor: &'a Redactor,
-    /// Last turn at that time, whose texts were shortened too.
-    last_turn: Option<NodeRange>,
-    /// True if the texts of all turns were shortened.
-    is_running: bool,
+    limits: TextLimits,
     /// Differences from the recorded prompt.
     differences: Vec<Difference>,
 }
@@ -142,7 +137,8 @@ impl Past<'_> {
                 Shown::Summaries { first, count } => self.summaries(first, count).await?,
                 Shown::Lost(nodes) => vec![Part::lost(nodes, WHY)],
                 Shown::Omitted(nodes) => vec![Part::omitted(nodes, WHY)],
-                Shown::Excerpt { node, at, bytes } => self.excerpt(run.shown, node, at, bytes).await?,
+                Shown::Excerpt { node, at, bytes } => self.excerpt(run.shown, node, at, bytes.into()).await?,
+                Shown::Part { node, at, bytes } => self.excerpt(run.shown, node, at, bytes).await?,
             };
             all.push((run, of_run));
         }
@@ -175,15 +171,16 @@ impl Past<'_> {
         Ok(())
     }
 
-    fn shortened(&self, node: Node) -> Node {
-        let is_last_turn = self.last_turn.is_some_and(|turn| turn.contains(node.id));
-        shorten::shortened(node, self.body.longest_result, is_last_turn || self.is_running, self.parts.counter.as_ref())
+    /// A message of the history, or one next to it, as it was shown.
+    fn shortened(&self, node: Node, kind: PieceKind) -> Node {
+        let last_turn = self.limits.last_turn.filter(|_| kind.is_history() || self.limits.layout.is_first());
+        TextLimits { last_turn, ..self.limits }.shortened(node, self.parts.counter.as_ref())
     }
 
     async fn messages(&mut self, run: NodeRange, kind: PieceKind) -> Result<Vec<Part>, MemoryError> {
         let read = self.parts.store.readable_nodes(self.conversation, run).await?;
         self.note_lost(&read.losses);
-        let part = |node| Part::message(kind, self.shortened(node), WHY.to_owned());
+        let part = |node| Part::message(kind, self.shortened(node, kind), WHY.to_owned());
         Ok(read.nodes.into_iter().map(part).collect())
     }
 
@@ -212,21 +209,26 @@ impl Past<'_> {
             }
             let read = self.parts.store.readable_nodes(id, range).await?;
             self.note_lost_of(id, &read.losses);
-            let cut = |node| shorten::shortened(node, self.body.longest_result, false, self.parts.counter.as_ref());
+            let limits = TextLimits { last_turn: None, ..self.limits };
+            let cut = |node| limits.shortened(node, self.parts.counter.as_ref());
             let part = |node| Part::elsewhere(&heading, cut(node), WHY.to_owned());
             all.push((run, read.nodes.into_iter().map(part).collect()));
         }
         Ok(all)
     }
 
-    async fn excerpt(&mut self, shown: Shown, node: NodeId, at: u32, bytes: u16) -> Result<Vec<Part>, MemoryError> {
+    async fn excerpt(&mut self, shown: Shown, node: NodeId, at: u32, bytes: u32) -> Result<Vec<Part>, MemoryError> {
         let read = self.parts.store.readable_nodes(self.conversation, NodeRange::single(node)).await?;
         self.note_lost(&read.losses);
         let from = usize::try_from(at).unwrap_or(usize::MAX);
-        let part = from..from.saturating_add(usize::from(bytes));
+        let part = from..from.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
         let mut parts = Vec::new();
         for node in read.nodes {
-            match Part::standing(node, part.clone(), self.redactor, WHY.to_owned()) {
+            let read = match shown {
+                Shown::Part { .. } => Part::recalled(node, part.clone(), WHY.to_owned()),
+                _ => Part::standing(node, part.clone(), self.redactor, WHY.to_owned()),
+            };
+            match read {
                 Some(part) => parts.push(part),
                 None => self.differences.push(Difference::Text(shown)),
             }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, NodeRange, Timestamp, ViewId,
+    ConversationId, NodeRange, ViewId,
     port::{Event, Notice, Recorded, StoreError},
     proof::Salt,
     view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
@@ -27,7 +27,8 @@ pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, prompt:
 
 async fn recorded(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) -> Result<ViewId, StoreError> {
     if let Some(last) = last(parts, conversation).await? {
-        let again = draft(parts, prompt, last.body.at, last.body.salt);
+        // Of two equal texts the present is the same, as far as it is shown.
+        let again = draft(parts, prompt, last.body.salt).at(last.body.at);
         if again == last.body {
             return Ok(last.id);
         }
@@ -37,7 +38,7 @@ async fn recorded(parts: &Parts, conversation: &ConversationId, prompt: &Prompt)
         backend: "the system's randomness",
         source: error.to_string().into(),
     })?;
-    let body = draft(parts, prompt, parts.clock.now(), salt);
+    let body = draft(parts, prompt, salt);
     let answers = parts.store.record(conversation, vec![Event::View(Box::new(body.clone()))]).await?;
     let Some(Recorded::View(id)) = answers.first().copied() else {
         let source = "a view was answered with something else than its number".into();
@@ -56,7 +57,7 @@ async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc
     Ok(parts.store.views(conversation, id, id).await?.pop().map(Arc::new))
 }
 
-fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft {
+fn draft(parts: &Parts, prompt: &Prompt, salt: Salt) -> ViewDraft {
     let history = prompt.pieces.iter().filter(|piece| piece.kind.is_history());
     let beside = |piece: &&Piece| {
         matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled) && piece.conversation.is_none()
@@ -69,23 +70,16 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
     if let Some(model) = &prompt.judged_by {
         chosen_by.strategy = format!("{}, judged by {model}", chosen_by.strategy);
     }
-    ViewDraft::new(
-        prompt.now.unwrap_or(at),
-        prompt.nodes,
-        prompt.layout.version(),
-        chosen_by,
-        salt,
-        text_hash(&salt, prompt.text()),
-    )
-    .budget(prompt.budget)
-    .tokens(prompt.tokens)
-    .counter(parts.counter.name().to_owned())
-    .longest_result(prompt.longest_result)
-    .history(runs(history, &salt))
-    .recalled(runs(recalled, &salt))
-    .elsewhere(elsewhere(prompt, &salt))
-    .attached(attached(inside, &salt))
-    .question(prompt.question().to_owned())
+    ViewDraft::new(prompt.now, prompt.nodes, prompt.layout.version(), chosen_by, salt, text_hash(&salt, prompt.text()))
+        .budget(prompt.budget)
+        .tokens(prompt.tokens)
+        .counter(parts.counter.name().to_owned())
+        .longest_result(prompt.longest_result)
+        .history(runs(history, &salt))
+        .recalled(runs(recalled, &salt))
+        .elsewhere(elsewhere(prompt, &salt))
+        .attached(attached(inside, &salt))
+        .question(prompt.question().to_owned())
 }
 
 /// The shown messages of other conversations.
@@ -131,7 +125,14 @@ fn runs<'a>(pieces: impl Iterator<Item = &'a Piece>, salt: &Salt) -> Vec<ShownRu
 
 fn shown(piece: &Piece) -> Option<Shown> {
     match piece.kind {
-        PieceKind::Message | PieceKind::Recalled => piece.nodes.map(Shown::Messages),
+        PieceKind::Message => piece.nodes.map(Shown::Messages),
+        PieceKind::Recalled => {
+            let nodes = piece.nodes?;
+            Some(piece.excerpt.as_ref().map_or(Some(Shown::Messages(nodes)), |part| {
+                let (at, bytes) = (u32::try_from(part.start).ok()?, u32::try_from(part.len()).ok()?);
+                Some(Shown::Part { node: nodes.first(), at, bytes })
+            })?)
+        }
         PieceKind::Summary(_) => piece.summary.map(|first| Shown::Summaries { first, count: 1 }),
         PieceKind::Lost => piece.nodes.map(Shown::Lost),
         PieceKind::Omitted => piece.nodes.map(Shown::Omitted),

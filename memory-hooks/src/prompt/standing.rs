@@ -1,4 +1,4 @@
-//! Standing lines: earlier instructions, preferences and decisions that still hold.
+//! Standing lines: rules of the user that still hold, and what a manager adds to them.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::{
     MemoryError,
     kept_out::Redactor,
     parts::Parts,
-    render::{self, Part},
+    render::{Layout, Part},
 };
 
 /// Fewest tokens of room for which standing lines are added.
@@ -21,21 +21,22 @@ const RULES: f32 = 0.25;
 const MISSES: usize = 6;
 
 /// Selection of standing lines.
-pub(super) struct StandingRequest<'a> {
-    pub(super) conversation: &'a ConversationId,
-    pub(super) lines: &'a StandingLines,
-    pub(super) redactor: &'a Redactor,
-    pub(super) question: &'a str,
+struct StandingRequest<'a> {
+    conversation: &'a ConversationId,
+    lines: &'a StandingLines,
+    redactor: &'a Redactor,
+    question: &'a str,
     /// The budget of the prompt, which determines the shares of the lines.
-    pub(super) budget: u32,
+    budget: u32,
     /// Messages shown verbatim, whose lines are left out.
-    pub(super) shown: &'a [NodeRange],
+    shown: &'a [NodeRange],
 }
 
 /// The standing lines, in order, and their cost, at most `room` tokens: rules within their share of the budget, then
 /// other lines that bear on the question within the strategy's.
-pub(super) async fn standing(
+async fn standing(
     parts: &Parts,
+    layout: Layout,
     wanted: &StandingRequest<'_>,
     room: u32,
 ) -> Result<(Vec<Part>, u32), MemoryError> {
@@ -52,6 +53,9 @@ pub(super) async fn standing(
             continue;
         }
         let is_rule = line.standing.kind == StandingKind::Instruction;
+        if !is_rule && parts.strategy.standing_share() <= 0.0 {
+            break;
+        }
         let most = if is_rule { of_rules } else { of_others.max(cost).min(room) };
         let read = parts.store.readable_nodes(wanted.conversation, NodeRange::single(line.node)).await?;
         let Some(node) = read.nodes.into_iter().next() else { continue };
@@ -69,7 +73,7 @@ pub(super) async fn standing(
         let mut trial = chosen.clone();
         let place = trial.partition_point(|other| other.nodes <= part.nodes);
         trial.insert(place, part);
-        let tokens: u32 = render::standing_lines(&trial).iter().map(|line| parts.count(line)).sum();
+        let tokens: u32 = layout.standing_lines(&trial).iter().map(|line| parts.count(line)).sum();
         if tokens <= most {
             (chosen, cost) = (trial, tokens);
         } else {
@@ -99,6 +103,6 @@ impl Assembly<'_> {
             budget: self.options.budget,
             shown,
         };
-        standing(self.parts, &wanted, room).await
+        standing(self.parts, self.layout, &wanted, room).await
     }
 }

@@ -8,16 +8,23 @@ use memory_core::{Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp
 use regex::Regex;
 
 use super::{
-    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, LONGEST_NAME, Part, QUESTION, RECALL_LEAD, STANDING_LEAD, Tail,
-    Written, end_line, escape_lines, is_line_break, marks, own_lines,
+    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, FIRST_STANDING_LEAD, LONGEST_NAME, Layout, NONE_RECALLED, Part,
+    QUESTION, RECALL_LEAD, SAYS_NONE, STANDING_LEAD, Tail, Written, end_line, escape_lines, is_line_break, marks,
+    own_lines,
 };
 use crate::{Piece, PieceKind};
 
 const VERBATIM_LEAD: &str = "Conversation so far, oldest first, word for word. A message without a number follows the one \
                              before it.";
-const SUMMARIZED_LEAD: &str = "Conversation so far, oldest first. \"Messages 3-40: …\" stands for those messages by parts of \
+const FIRST_SUMMARIZED_LEAD: &str = "Conversation so far, oldest first. \"Messages 3-40: …\" stands for those messages by parts of \
                                them, … for what is left out; expand_node(N) gives message N word for word. A message \
                                without a number follows the one before it.";
+
+const SUMMARIZED_LEAD: &str = "Conversation so far, oldest first. A line that begins with \"Messages 3-40\" sums up those \
+                               messages. A message without a number follows the one before it.";
+const EXPANDED_LEAD: &str = "Conversation so far, oldest first. A line that begins with \"Messages 3-40\" sums up those \
+                             messages; expand_node(N) gives message N word for word. A message without a number follows \
+                             the one before it.";
 
 /// Messages whose number is a multiple of this always show it, so that a reader need not count far.
 const NUMBERED: u64 = 5;
@@ -32,19 +39,23 @@ const IMPORTANT: f32 = 0.8;
 const SPEAKERS: usize = 12;
 
 /// Renders a prompt.
-pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+pub(super) fn write(layout: Layout, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
     // Parts of other conversations come last and do not change the text before them.
     let (parts, elsewhere) = parts.split_at(parts.partition_point(|part| part.elsewhere.is_none()));
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
     let offset = offset(parts);
-    let mut writer = Writer::new(offset, count);
-    writer.lines.push(lead(history));
+    let mut writer = Writer::new(layout, offset, count);
+    writer.lines.push(lead(layout, history));
     writer.write(history);
     if !standing.is_empty() {
         end_line(&mut writer.lines);
-        writer.lines.push(format!("{STANDING_LEAD}\n"));
+        writer.lines.push(format!("{}\n", standing_lead(layout)));
         writer.write(standing);
+    }
+    if layout.has(SAYS_NONE) {
+        end_line(&mut writer.lines);
+        writer.lines.push(format!("{NONE_RECALLED}\n"));
     }
     if !recalled.is_empty() {
         end_line(&mut writer.lines);
@@ -68,9 +79,9 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
 
 /// Renders a prompt of a running agent, whose parts stand in the order of time: words recalled for a message stand
 /// before it.
-pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-    let mut writer = Writer::new(offset(parts), count);
-    writer.lines.push(lead(parts));
+pub(super) fn write_running(layout: Layout, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+    let mut writer = Writer::new(layout, offset(parts), count);
+    writer.lines.push(lead(layout, parts));
     for run in parts.chunk_by(|a, b| a.kind.is_history() == b.kind.is_history()) {
         if run.first().is_some_and(|part| part.kind.is_history()) {
             writer.write(run);
@@ -87,25 +98,27 @@ pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str
     Written { pieces: writer.pieces, lines: writer.lines }
 }
 
-/// The lines of a history alone.
-pub(super) fn history(parts: &[Part]) -> Vec<String> {
-    let mut writer = Writer::new(offset(parts), &|_| 0);
-    writer.lines.push(lead(parts));
-    writer.write(parts);
-    writer.lines
-}
-
 /// The standing lines alone, with the lines around them.
-pub(super) fn standing(parts: &[Part]) -> Vec<String> {
-    let mut writer = Writer::new(offset(parts), &|_| 0);
-    writer.lines.push(format!("\n{STANDING_LEAD}\n"));
+pub(super) fn standing(layout: Layout, parts: &[Part]) -> Vec<String> {
+    let mut writer = Writer::new(layout, offset(parts), &|_| 0);
+    writer.lines.push(format!("\n{}\n", standing_lead(layout)));
     writer.write(parts);
     writer.lines
 }
 
-fn lead(history: &[Part]) -> String {
+fn lead(layout: Layout, history: &[Part]) -> String {
     let is_summarized = history.iter().any(|part| matches!(part.body, Body::Summary { .. }));
-    format!("{}\n", if is_summarized { SUMMARIZED_LEAD } else { VERBATIM_LEAD })
+    let lead = match (is_summarized, layout.is_first(), layout.expands()) {
+        (false, ..) => VERBATIM_LEAD,
+        (true, true, _) => FIRST_SUMMARIZED_LEAD,
+        (true, false, true) => EXPANDED_LEAD,
+        (true, false, false) => SUMMARIZED_LEAD,
+    };
+    format!("{lead}\n")
+}
+
+fn standing_lead(layout: Layout) -> &'static str {
+    if layout.is_first() { FIRST_STANDING_LEAD } else { STANDING_LEAD }
 }
 
 /// The question, preceded by the roles of the speakers in `parts` and the present time.
@@ -154,6 +167,7 @@ pub(super) fn own_offset(message: &Message) -> Option<i32> {
 }
 
 struct Writer<'a> {
+    layout: Layout,
     offset: i32,
     count: &'a dyn Fn(&str) -> u32,
     pieces: Vec<Piece>,
@@ -176,9 +190,9 @@ struct Dated {
 }
 
 impl<'a> Writer<'a> {
-    fn new(offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
+    fn new(layout: Layout, offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
         let (pieces, lines, mark, above) = Default::default();
-        Self { offset, count, pieces, lines, last: None, dated: None, mark, above }
+        Self { layout, offset, count, pieces, lines, last: None, dated: None, mark, above }
     }
 
     /// Forgets the current heading.
@@ -218,7 +232,7 @@ impl<'a> Writer<'a> {
         let dated = self.dated.take();
         let (standing, recalled) = parts.split_at(parts.partition_point(|part| part.kind == PieceKind::Standing));
         if !standing.is_empty() {
-            self.lines.push(format!("{STANDING_LEAD}\n"));
+            self.lines.push(format!("{}\n", standing_lead(self.layout)));
             self.write(standing);
         }
         if !recalled.is_empty() {
@@ -236,20 +250,28 @@ impl<'a> Writer<'a> {
     }
 
     fn message(&mut self, part: &Part, node: &Node) {
+        let mut text = self.labelled(part, node);
+        text.push_str(&escape(&node.message.text()));
+        text.push('\n');
+        self.line(part, text);
+    }
+
+    /// The label of a message, below its day if that changes. Every recalled message has its number, so that a reader
+    /// can cite it.
+    fn labelled(&mut self, part: &Part, node: &Node) -> String {
         let session = node.message.metadata.get("session").cloned();
         let day = self.heading(node.at, own_offset(&node.message), session);
         let mut text = std::mem::take(&mut self.above) + &day;
         let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
+        let is_cited = !self.layout.is_first() && part.kind == PieceKind::Recalled;
         let name = label(&node.message);
-        if !follows || node.id.get().is_multiple_of(NUMBERED) {
+        if !follows || is_cited || node.id.get().is_multiple_of(NUMBERED) {
             let _ = write!(text, "[Message {}{}, {name}]: ", self.mark, node.id);
         } else {
             let _ = write!(text, "[{name}]: ");
         }
-        text.push_str(&escape(&node.message.text()));
-        text.push('\n');
         self.last = Some(node.id);
-        self.line(part, text);
+        text
     }
 
     /// A line for the day and the time of day, if they differ from the current heading.
@@ -266,8 +288,19 @@ impl<'a> Writer<'a> {
         if is_same { String::new() } else { format!("[{day}]\n") }
     }
 
+    /// `[Message 12, tool]: … Mia, Graz, 4711 …`, below its day.
+    fn recalled_excerpt(&mut self, part: &Part, node: &Node, bytes: &Range<usize>, text: &str) {
+        let label = self.labelled(part, node);
+        let opens = if bytes.start > 0 { "… " } else { "" };
+        let closes = if bytes.end < node.message.text().len() { " …" } else { "" };
+        self.line(part, format!("{label}{opens}{}{closes}\n", escape(text.trim_end_matches('\n'))));
+    }
+
     /// `[Message 12, Anna, 2023-05-21]: …I prefer the train…`.
     fn excerpt(&mut self, part: &Part, node: &Node, bytes: &Range<usize>, text: &str) {
+        if part.kind == PieceKind::Recalled {
+            return self.recalled_excerpt(part, node, bytes, text);
+        }
         let day = node.at.civil(own_offset(&node.message).unwrap_or(self.offset));
         let day = day.map(|day| format!(", {}", day.date())).unwrap_or_default();
         let said = node.message.text();

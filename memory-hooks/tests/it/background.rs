@@ -103,7 +103,8 @@ fn no_reply_waits_for_a_summary_and_what_was_written_is_shown_at_the_next_turn()
     let context = block_on(talk.prompt_with("topic7", &PromptOptions::new(1_300))).unwrap();
     assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
     assert!(!nodes_of(&context, PieceKind::Summary(Level::Summary)).is_empty(), "{}", context.text());
-    assert_eq!(world.summaries().len(), 50, "what was written before is shown");
+    let due = world.summaries().into_iter().filter(|summary| !summary.body.for_view);
+    assert_eq!(due.count(), 50, "what was written before is shown");
 }
 
 #[test]

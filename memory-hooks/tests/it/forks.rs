@@ -91,7 +91,7 @@ fn a_fork_recalls_the_exact_words_of_the_shared_past() {
     block_on(world.talk.compact()).unwrap();
     let child = block_on(world.talk.fork(node(150), child_id())).unwrap();
     say(&child, [line(151, 20)]);
-    for asked in [3, 77, 149] {
+    for asked in [93, 77, 149] {
         let question = format!("What was message {asked} about, topic{asked}?");
         let prompt = show(&child, &question, 900);
         let exact = block_on(child.expand(node(asked))).unwrap();

@@ -7,7 +7,7 @@ use std::sync::{
 
 use memory_core::{
     ConversationId, Json, Level, Mark, Message, NodeDraft, Role, Timestamp, WrittenBy,
-    plan::{MANAGERS, PlanError, Thresholds, strategy_named},
+    plan::{MANAGERS, Thresholds, strategy_named},
     port::{
         ConversationManager, Event, ExtendedManager, HookRegistry, ManagerError, ManagerState, ReduceCause, Source,
         Store,
@@ -72,16 +72,15 @@ fn a_window_says_what_it_leaves_out_and_writes_no_summary() {
 }
 
 #[test]
-fn no_manager_shows_all_or_says_what_all_needs() {
+fn no_manager_shows_all_or_the_last_and_what_it_leaves_out() {
     let world = managed("none", "");
     world.say(chat(30));
     let all = block_on(world.talk.prompt_with("", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(nodes_of(&all, PieceKind::Message).len(), 30);
-    let refused = block_on(world.talk.prompt_with("", &PromptOptions::new(300))).unwrap_err();
-    assert!(
-        matches!(&refused, MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. }) if *needed > 300),
-        "{refused}"
-    );
+    let last = block_on(world.talk.prompt_with("", &PromptOptions::new(300))).unwrap();
+    let (left_out, shown) = (nodes_of(&last, PieceKind::Omitted), nodes_of(&last, PieceKind::Message));
+    assert!(shown.len() > 5 && shown.ends_with(&[30]), "{shown:?}");
+    assert_eq!([left_out, shown].concat(), (1..=30).collect::<Vec<_>>());
     assert!(world.summaries().is_empty());
 }
 
@@ -137,19 +136,21 @@ fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
 }
 
 #[test]
-fn the_knowledge_manager_gives_standing_lines_more_room() {
+fn the_knowledge_manager_shows_what_holds_and_others_only_rules() {
     let promised =
         |n: usize| Message::user(format!("I'll send colour{n}, size{n} and panel{n} for the kitchen on Friday."));
     let standing = |name: &str| {
         let strategy = strategy_named(name, "").unwrap();
         let world = World::with(|builder, _| builder.strategy(strategy));
-        world.say((1..=60).map(promised).chain((1..=120).map(|number| line(number, 40))));
+        let rule = Message::user("Always answer in at most five sentences.");
+        world.say(std::iter::once(rule).chain((1..=60).map(promised)).chain((1..=120).map(|number| line(number, 40))));
         let shown =
             block_on(world.talk.prompt_with("What is sent for the kitchen?", &PromptOptions::new(2_000))).unwrap();
+        assert!(shown.text().contains("Always answer in at most five sentences."), "{}", shown.text());
         shown.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing).count()
     };
-    let (few, many) = (standing("hierarchical"), standing("knowledge"));
-    assert!(few > 0 && many > 2 * few, "{few} and {many} standing lines");
+    assert!(standing("hierarchical") <= 1);
+    assert!(standing("knowledge") > 5);
 }
 
 /// A manager that passes every call on, counts the messages that its hook sees, and keeps the count.

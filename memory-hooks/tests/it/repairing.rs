@@ -67,14 +67,14 @@ fn first_shown(world: &World, budget: u32) -> (u32, Prompt, Summary) {
 
 #[test]
 fn a_persons_words_are_shown_and_an_old_view_shows_the_old_ones() {
-    [2_000, 500].into_iter().for_each(a_persons_words_are_shown_in);
+    [2_000, 260].into_iter().for_each(a_persons_words_are_shown_in);
 }
 
 /// The same for a summary of the tree, and for one that was written for the view.
 fn a_persons_words_are_shown_in(budget: u32) {
     let world = compacted();
     let (budget, before, old) = first_shown(&world, budget);
-    assert_eq!(old.body.for_view, budget == 500);
+    assert_eq!(old.body.for_view, budget == 260);
     // The new text has as many tokens as the old one, so that the same pieces are shown.
     let text = vec!["mine"; old.body.tokens as usize].join(" ");
     let repaired = rewrite(&world, old.id, &format!("  {text}\u{202e}\r\n")).unwrap();

@@ -158,7 +158,7 @@ fn the_messages_of_a_turn_begin_with_those_of_the_turn_before() {
 #[test]
 fn a_window_that_overflows_shrinks_and_stays_small() {
     let world = World::new();
-    world.say(chat(20));
+    world.say(chat(60));
     world.say([Message::user("Read all of it."), calls(&["a"]), results(&["a"], &"row ".repeat(1_500))]);
     let options = OPTIONS.get();
     let whole = turn(&world);
@@ -168,7 +168,7 @@ fn a_window_that_overflows_shrinks_and_stays_small() {
     assert_eq!(next.text(), smaller.text(), "the next turn shows what did fit");
     let smallest = block_on(world.talk.reduce(&smaller, &options)).unwrap();
     assert!(smallest.tokens < smaller.tokens);
-    let result = block_on(world.store.node(&id(), memory_core::NodeId::new(23).unwrap())).unwrap();
+    let result = block_on(world.store.node(&id(), memory_core::NodeId::new(63).unwrap())).unwrap();
     let ContentBlock::ToolResult { content, .. } = &result.message.content[0] else { panic!("a result") };
     assert_eq!(content[0].text().split_whitespace().count(), 1_500, "the log keeps it whole");
 }

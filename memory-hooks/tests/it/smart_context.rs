@@ -10,7 +10,7 @@ use memory_core::{
 use memory_hooks::{AsOf, ContextJudged, HookRegistry, PieceKind, Prompt, PromptOptions, SpendLimits};
 use pollster::block_on;
 
-use crate::support::{World, chat, covered, history_text, id, line, nodes_of};
+use crate::support::{World, chat, covered, id, line, nodes_of};
 
 fn options() -> PromptOptions {
     PromptOptions::new(1_200).smart_context(true)
@@ -53,7 +53,7 @@ fn not_judged(prompt: &Prompt) -> Vec<&str> {
 }
 
 #[test]
-fn what_a_model_judges_to_matter_is_shown_word_for_word_beside_the_same_history() {
+fn what_a_model_judges_to_matter_is_shown_word_for_word() {
     // A META is chosen, and under it the SUMMARY of one message.
     let model = Arc::new(ScriptedModel::new(|number, request| {
         Ok(if number == 0 { Message::assistant("1") } else { looks_for("topic7 ", request) })
@@ -66,7 +66,6 @@ fn what_a_model_judges_to_matter_is_shown_word_for_word_beside_the_same_history(
     assert!(text.contains("\n[The next message]: And what was it?\n---End Previous Context---"), "{text}");
     let shown = nodes_of(&prompt, PieceKind::Recalled);
     assert!(!shown.is_empty() && prompt.tokens <= 1_200, "{:?}", model.requests());
-    assert_eq!(history_text(&prompt), history_text(&plain), "the history depends on no question");
     assert_eq!(covered(&prompt), (1..=120).collect::<Vec<_>>());
     let events = events.lock().unwrap();
     let [event] = events.as_slice() else { panic!("{events:?}") };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{
     Message, Role,
+    plan::strategy_named,
     port::TokenCounter,
     testing::{MemoryStore, WordCounter},
 };
@@ -47,27 +48,21 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
     let question = "When is the meeting in the hall, and with which caterer?";
     let prompt = show(&world, question, 2_000);
     let lines = standing(&prompt);
-    assert_eq!(
-        lines,
-        [
-            "[Message 1, user, 2025-06-15]: Always give the time zone when I ask about meetings.\n",
-            "[Message 3, user, 2025-06-15]: We decided to rent the hall in Ghent…\n",
-            "[Message 4, user, 2025-06-15]: We have not decided on the caterer.\n",
-        ]
-    );
-    assert!(prompt.tokens <= prompt.budget && prompt.standing_tokens() <= prompt.budget / 20);
+    assert_eq!(lines, ["[Message 1, user, 2025-06-15]: Always give the time zone when I ask about meetings.\n",]);
+    assert!(prompt.tokens <= prompt.budget && prompt.standing_tokens() <= prompt.budget / 4);
     for piece in &prompt.pieces {
         assert!(prompt.text().contains(&piece.text), "{piece:?}");
     }
     // In a window that holds everything nothing is said twice.
     assert_eq!(standing(&show(&world, question, 50_000)), [] as [&str; 0]);
-    // Decisions, open points and meetings are not the matter here.
+    // Meetings are not the matter here.
     assert_eq!(standing(&show(&world, "How is the weather?", 2_000)), [] as [&str; 0]);
 }
 
 #[test]
 fn what_a_model_labels_as_decided_stands_and_what_it_only_says_does_not() {
-    let world = world();
+    let knowledge = strategy_named("knowledge", "").unwrap();
+    let world = World::with(|builder, _| builder.strategy(knowledge));
     say(
         &world,
         &[

@@ -150,16 +150,6 @@ pub(crate) fn nodes_of(prompt: &Prompt, kind: PieceKind) -> Vec<u64> {
     pieces.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect()
 }
 
-/// The history in the text of a prompt: everything before the recalled words or the question.
-pub(crate) fn history_text(prompt: &Prompt) -> String {
-    let lines: String =
-        prompt.pieces.iter().filter(|piece| piece.kind.is_history()).map(|piece| piece.text.as_str()).collect();
-    let (lead, _) = prompt.text().split_once('\n').unwrap();
-    let history = format!("{lead}\n{lines}");
-    assert!(prompt.text().starts_with(&history), "the history comes first");
-    history
-}
-
 /// Counts three characters as a token, lead lines, names and line ends included: views cost more written out
 /// than planned.
 #[derive(Clone, Copy, Debug)]

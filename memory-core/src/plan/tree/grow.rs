@@ -62,6 +62,9 @@ impl Tree {
             let Some(outline) = self.nodes.get_mut(node.index()) else { continue };
             let most = longest.saturating_add(CUT);
             let gone = outline.tokens.saturating_sub(most);
+            if gone == 0 {
+                continue;
+            }
             outline.tokens -= gone;
             hidden += gone;
             self.tokens.nodes -= u64::from(gone);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::settled;
+use super::plan_view;
 use crate::{
     WrittenBy,
     plan::{
@@ -22,15 +22,12 @@ use crate::{
 /// changed parts are merged again. The result is exact while profiles have fewer points, and beyond that to a 64th of
 /// the full cost of a part. Pinned nodes are restored verbatim first, newest first, while they fit.
 ///
-/// Room for the messages until the next compaction is reserved before the summarized part is cut, so that the cut stays
-/// while messages are appended.
-///
 /// [`ViewPolicy::half_life`]: crate::plan::ViewPolicy::half_life
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HierarchicalView {
-    /// Thresholds of compaction, which determine the reserved room.
+    /// Thresholds of compaction.
     pub thresholds: Thresholds,
 }
 
@@ -55,7 +52,7 @@ impl Thresholds {
 
 impl ContextStrategy for HierarchicalView {
     fn identity(&self) -> WrittenBy {
-        WrittenBy { strategy: "hierarchical".into(), version: "1".into() }
+        WrittenBy { strategy: "hierarchical".into(), version: "2".into() }
     }
 
     fn with_thresholds(&self, thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
@@ -71,6 +68,6 @@ impl ContextStrategy for HierarchicalView {
     }
 
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
-        settled::plan(tree, &self.thresholds, request.budget)
+        plan_view(tree, request.budget)
     }
 }

@@ -139,7 +139,7 @@ impl ContextStrategy for SelectedView {
     }
 
     fn standing_share(&self) -> f32 {
-        if self.selects == Selects::Known { self.share } else { 0.05 }
+        if self.selects == Selects::Known { self.share } else { 0.0 }
     }
 }
 

@@ -114,6 +114,14 @@ impl ContextStrategy for SlidingWindowView {
         }
     }
 
+    fn history_share(&self) -> f32 {
+        1.0
+    }
+
+    fn recalls(&self) -> bool {
+        false
+    }
+
     fn removed(&self, tree: &Tree) -> u64 {
         let cut = self.plan(tree, &PlanRequest::new(u32::MAX)).unwrap_or_default();
         tree.total() - cut.verbatim().iter().map(|run| run.count()).sum::<u64>()

@@ -16,7 +16,7 @@ use crate::{
 /// The summarizing manager of Strands Agents 1.62 on the summary tree. Appending a message makes nothing due. If a view
 /// does not fit, the oldest [`summary_ratio`](Self::summary_ratio) of its messages are summarized, repeatedly until it
 /// fits. The last [`preserve_recent_messages`](Self::preserve_recent_messages) are never summarized, so a budget below
-/// their cost is an error.
+/// their cost shows them by head and tail, and then fewer of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -29,6 +29,9 @@ pub struct SummarizingView {
     #[serde(skip)]
     pub is_semantic: bool,
 }
+
+/// Share of a prompt for the history of the semantic manager, which leaves the rest to recall.
+const SEMANTIC: f32 = 0.6;
 
 impl Default for SummarizingView {
     fn default() -> Self {
@@ -69,6 +72,14 @@ impl ContextStrategy for SummarizingView {
 
     fn keeps_shrunk(&self) -> bool {
         true
+    }
+
+    fn history_share(&self) -> f32 {
+        if self.is_semantic { SEMANTIC } else { 1.0 }
+    }
+
+    fn recalls(&self) -> bool {
+        self.is_semantic
     }
 
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {

@@ -201,23 +201,6 @@ fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
     assert!(cut.pieces.contains(&CutPiece::Verbatim(turn)));
 }
 
-/// The invariant **Stable prefix**: messages that come between two compactions only add to the end.
-#[test]
-fn stable_prefix_between_compactions() {
-    let (mut nodes, summaries) = settled(&"ua".repeat(101));
-    let recent = |cut: &Cut| cut.pieces.iter().filter(|piece| matches!(piece, CutPiece::Verbatim(_))).count();
-    let cut =
-        |nodes: &[NodeOutline]| HierarchicalView::default().plan(&tree(nodes, &summaries), &PlanRequest::new(3_000));
-    let mut before = cut(&nodes).unwrap();
-    assert!(recent(&before) > 12, "older messages are worth showing word for word: {before:?}");
-    for _ in 0..8 {
-        nodes.extend(outlines("u"));
-        let after = cut(&nodes).unwrap();
-        assert!(after.pieces.starts_with(&before.pieces), "the older part was cut anew");
-        before = after;
-    }
-}
-
 #[test]
 fn a_budget_below_the_top_of_the_tree_is_an_error_that_says_what_is_needed() {
     let (nodes, summaries) = settled(&"ua".repeat(60));

@@ -95,10 +95,14 @@ impl ContextStrategy for TieredView {
         self.thresholds().shrink(tree, scope)
     }
 
+    fn history_share(&self) -> f32 {
+        (self.shares.immediate + self.shares.working).min(1.0)
+    }
+
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
         let budget = u64::from(request.budget);
         refined(tree, request.budget, |view| {
-            let ceiling = |spent: u64, share: f32| budget.min(spent.saturating_add(share_of(request.budget, share)));
+            let ceiling = |spent: u64, share: f32| budget.min(spent.saturating_add(share_of(request.prompt, share)));
             let immediate = ceiling(view.tokens(), self.shares.immediate);
             view.restore_nodes(newest(tree, self.immediate), immediate);
             let working = ceiling(view.tokens(), self.shares.working);

@@ -12,13 +12,12 @@ use memory_core::{
 };
 use memory_strategies::is_small_talk;
 
-use super::{Assembly, HistoryPart};
+use super::{Assembly, History};
 use crate::{
     MemoryError,
     learned::Learned,
     prompt::{PieceKind, Prompt, media, options::share_of},
     render::{self, Elsewhere, Part},
-    shorten,
 };
 
 /// The share of the budget for messages that correct recalled ones.
@@ -29,18 +28,49 @@ const HEADING: u32 = 36;
 /// Most signals that are named for a hit, the largest first.
 const MOST_SIGNALS: usize = 3;
 
+/// Share of the budget that may stay free where anything is left to show.
+const FREE: f32 = 0.05;
+/// Most attempts to refine the history with the room that recall leaves.
+const ROUNDS: usize = 4;
+
+/// What stands next to a history.
+struct Beside {
+    standing: Vec<Part>,
+    recalled: Vec<Part>,
+    pinned: Vec<Part>,
+}
+
 impl Assembly<'_> {
-    /// The whole prompt: the given history, turns that were judged to matter, and as many recalled words as the budget
-    /// has room for.
+    /// The whole prompt: the coarse history, turns that were judged to matter, as many recalled words as are worth it
+    /// and as the budget has room for; then a finer history in the room that is left.
     pub(super) async fn prompt_with_recall(
-        &self,
-        history: &HistoryPart,
+        &mut self,
+        coarse: History,
         judged: &[NodeRange],
     ) -> Result<Prompt, MemoryError> {
+        let media = media::of_last_turn(&coarse.shown, self.options.budget);
+        let most = self.options.budget.saturating_sub(media);
+        let (beside, recall, mut prompt, losses) = self.recalled_beside(&coarse, judged, most, media).await?;
+        if !coarse.is_whole {
+            prompt = self.refined(prompt, &coarse, beside, most).await?;
+        }
+        prompt.compared = recall.steps.into_iter().flat_map(|step| step.compared).collect();
+        prompt.notices.clone_from(&self.notices);
+        prompt.notices.extend(recall.notices);
+        prompt.notices.extend(losses.notice(self.conversation));
+        Ok(prompt)
+    }
+
+    /// The parts next to a history, and the prompt of both, of at most `most` tokens.
+    async fn recalled_beside(
+        &mut self,
+        history: &History,
+        judged: &[NodeRange],
+        most: u32,
+        media: u32,
+    ) -> Result<(Beside, Recall, Prompt, Losses), MemoryError> {
         let elsewhere = if self.scope.is_some() { render::elsewhere_frame() } else { String::new() };
         let frame = self.count(&(render::recall_frame() + &elsewhere));
-        let media = media::of_last_turn(&history.shown, self.options.budget);
-        let most = self.options.budget.saturating_sub(media);
         let taken = [self.question_tokens, frame, media].into_iter().fold(history.tokens, u32::saturating_add);
         let beside = self.options.budget.saturating_sub(taken);
         let (standing, standing_tokens) = self.standing(&history.verbatim, beside).await?;
@@ -64,20 +94,18 @@ impl Assembly<'_> {
             let of_corrections = share_of(self.options.budget, CORRECTIONS);
             let corrections = self.corrections(&shown, &recalled, of_corrections, &mut losses).await?;
             recalled.extend(corrections);
-            let mut prompt = self.close(history, in_order(&standing, &recalled, &pinned));
+            let mut beside = Beside { standing: standing.clone(), recalled, pinned };
+            let mut prompt = self.close(history, &beside, most);
             while prompt.tokens > most
                 && let Some(least) = take_least(&mut recall.excerpts)
             {
                 let conversation = Some(&least.conversation).filter(|of| *of != self.conversation);
-                recalled.retain(|part| part.conversation() != conversation || !least.nodes.covers(part.nodes));
-                prompt = self.close(history, in_order(&standing, &recalled, &pinned));
+                beside.recalled.retain(|part| part.conversation() != conversation || !least.nodes.covers(part.nodes));
+                prompt = self.close(history, &beside, most);
             }
             // Pictures without room are named.
             if prompt.tokens <= most || room == 0 && prompt.tokens <= self.options.budget {
-                prompt.compared = recall.steps.into_iter().flat_map(|step| step.compared).collect();
-                prompt.notices.extend(recall.notices);
-                prompt.notices.extend(losses.notice(self.conversation));
-                return Ok(prompt);
+                return Ok((beside, recall, prompt, losses));
             }
             if room == 0 {
                 let (needed, budget) = (prompt.tokens, self.options.budget);
@@ -85,6 +113,54 @@ impl Assembly<'_> {
             }
             room = room.saturating_sub((prompt.tokens - most).max(8));
         }
+    }
+
+    /// The prompt with the finest history that fits next to the same parts. Recalled messages that it shows verbatim
+    /// are not repeated, which leaves more room.
+    async fn refined(
+        &mut self,
+        mut prompt: Prompt,
+        coarse: &History,
+        mut beside: Beside,
+        most: u32,
+    ) -> Result<Prompt, MemoryError> {
+        let least = share_of(self.options.budget, FREE);
+        let (mut tokens, mut part) = (coarse.tokens, 1);
+        for _ in 0..ROUNDS {
+            let left = most.saturating_sub(prompt.tokens) / part;
+            if left < least {
+                break;
+            }
+            let limit = self.longest_result;
+            let finer = self.history(tokens.saturating_add(left), false).await?;
+            if finer.tokens <= tokens {
+                self.longest_result = limit;
+                break;
+            }
+            let next = beside.without(&finer.verbatim);
+            let refined = self.close(&finer, &next, most);
+            if refined.tokens > most {
+                self.longest_result = limit;
+                part += 1;
+                continue;
+            }
+            (prompt, tokens, beside) = (refined, finer.tokens, next);
+        }
+        Ok(prompt)
+    }
+
+    /// The prompt of a history and the parts next to it. It says that nothing bears on the question, where `most` tokens
+    /// allow that.
+    fn close(&self, history: &History, beside: &Beside, most: u32) -> Prompt {
+        let beside = in_order(beside);
+        let is_recalled = |part: &Part| part.kind == PieceKind::Recalled;
+        let may_recall = self.parts.retriever.is_some() && self.parts.strategy.recalls();
+        let asks = !self.tail.question.trim().is_empty() && !is_small_talk(self.tail.question);
+        let says_none = may_recall && asks && !history.is_whole && !beside.iter().any(is_recalled);
+        let shown: Vec<_> = history.shown.iter().cloned().chain(beside).collect();
+        let saying = || self.written(shown.clone(), self.layout.saying_none());
+        let prompt = says_none.then(saying).filter(|prompt| prompt.tokens <= most);
+        prompt.unwrap_or_else(|| self.written(shown, self.layout))
     }
 
     /// The turns of pinned messages that the history does not show verbatim, newest first, as many as fit into `room`,
@@ -155,6 +231,7 @@ impl Assembly<'_> {
         let has_more = shown != all.as_slice() || self.scope.is_some();
         // With other conversations to recall from, the answer reports those without room.
         let is_asked = has_more && (room > 0 || self.scope.is_some()) && !is_small_talk(question);
+        let is_asked = is_asked && self.parts.strategy.recalls();
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| is_asked) else {
             return Ok(Recall::default());
         };
@@ -242,10 +319,7 @@ impl Assembly<'_> {
             let why = recall_reason(node.id, excerpt, recall);
             let node = Node::clone(node);
             match elsewhere.get(&excerpt.conversation) {
-                Some(from) => {
-                    let node = shorten::shortened(node, self.longest_result, false, self.parts.counter.as_ref());
-                    Some(Part::elsewhere(from, node, why))
-                }
+                Some(from) => Some(Part::elsewhere(from, self.shortened(node), why)),
                 None => is_new(&node).then(|| Part::message(PieceKind::Recalled, self.shortened(node), why)),
             }
         };
@@ -253,9 +327,19 @@ impl Assembly<'_> {
     }
 }
 
+impl Beside {
+    /// The same parts without those of messages that a history shows verbatim.
+    fn without(&self, verbatim: &[NodeRange]) -> Self {
+        let is_new = |part: &&Part| part.elsewhere.is_some() || !verbatim.iter().any(|run| run.covers(part.nodes));
+        let left = |parts: &[Part]| parts.iter().filter(is_new).cloned().collect();
+        Self { standing: left(&self.standing), recalled: left(&self.recalled), pinned: left(&self.pinned) }
+    }
+}
+
 /// Standing lines of messages that are not recalled, then the recalled messages, then those of other conversations,
 /// each in order. The conversation whose last message is the oldest comes first.
-fn in_order(standing: &[Part], recalled: &[Part], pinned: &[Part]) -> Vec<Part> {
+fn in_order(beside: &Beside) -> Vec<Part> {
+    let Beside { standing, recalled, pinned } = beside;
     let (mut elsewhere, mut pieces): (Vec<_>, Vec<_>) =
         recalled.iter().chain(pinned).cloned().partition(|part| part.elsewhere.is_some());
     pieces.sort_by_key(|part| part.nodes);

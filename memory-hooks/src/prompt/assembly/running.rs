@@ -9,20 +9,21 @@ use memory_core::{
     view::View,
 };
 
-use super::{Assembly, part};
+use super::Assembly;
 use crate::{
     MemoryError, RecallUsed,
     learned::Learned,
     parts::Parts,
     prompt::{PieceKind, Prompt, PromptOptions, learning, media, options::share_of, past::rebuild},
     render::{self, Body, Layout, Part, Tail},
-    shorten,
     snapshot_cache::Snapshot,
     windows::Window,
 };
 
 /// Least free share of the budget for a side question; with less, the window moves.
 const ASIDE: f32 = 0.25;
+/// Share of a window that the messages after the last one of the user may take before they are shortened.
+const REPLY: f32 = 0.5;
 /// Number of the last recorded views that may hold the last window of an earlier process.
 const LOOKED_AT: u64 = 8;
 
@@ -78,7 +79,6 @@ pub(crate) async fn aside(
 
 struct Running<'a> {
     assembly: Assembly<'a>,
-    layout: Layout,
     notices: Vec<Notice>,
     /// Messages recalled for this prompt.
     recalled: Vec<NodeRange>,
@@ -94,7 +94,7 @@ impl<'a> Running<'a> {
         question: &'a str,
     ) -> Result<Self, MemoryError> {
         let snapshot = Snapshot::read(parts, conversation).await?;
-        let now = options.now.unwrap_or_else(|| snapshot.tree.last_time());
+        let now = options.now.unwrap_or_else(|| parts.clock.now());
         let (nodes, full_tokens) = (snapshot.tree.total(), snapshot.tree.tokens());
         let assembly = Assembly {
             parts,
@@ -103,6 +103,7 @@ impl<'a> Running<'a> {
             scope: None,
             tail: Tail { question, now },
             question_tokens: 0,
+            layout: Layout::running(options.expands),
             options: options.clone(),
             longest_result: None,
             snapshot,
@@ -112,8 +113,7 @@ impl<'a> Running<'a> {
             learned: Learned::default(),
             notices: Vec::new(),
         };
-        let layout = Layout::running(options.now);
-        Ok(Self { assembly, layout, notices: Vec::new(), recalled: Vec::new(), manages: true })
+        Ok(Self { assembly, notices: Vec::new(), recalled: Vec::new(), manages: true })
     }
 
     /// Reports the recalled messages.
@@ -192,7 +192,7 @@ impl<'a> Running<'a> {
 
     /// A message as shown under the limit of a window, whichever turn it is in, since turns pass.
     fn cut(&self, node: Node, longest: Option<u32>) -> Node {
-        shorten::shortened(node, longest, true, self.assembly.parts.counter.as_ref())
+        self.assembly.limits(longest).shortened(node, self.assembly.parts.counter.as_ref())
     }
 
     /// A window with messages recalled for the last message of the user, unless that was done before; and its tokens.
@@ -302,28 +302,22 @@ impl<'a> Running<'a> {
     async fn view_within(&mut self, budget: u32) -> Result<Window, MemoryError> {
         let (parts, conversation) = (self.assembly.parts, self.assembly.conversation);
         let manages = self.manages && !parts.queue.enqueue(conversation);
-        let (layout, tail, snapshot) = (self.layout, self.assembly.tail, &self.assembly.snapshot);
-        let tokens_of = |pieces: &[ViewPiece]| {
-            let shown: Vec<_> = pieces.iter().cloned().map(|piece| part(piece, snapshot)).collect();
-            let written = layout.write(&shown, &tail, &|text| parts.count(text));
-            parts.counts.count_parts(&written.lines, parts.counter.as_ref())
-        };
-        let request = ViewRequest::new(conversation, budget, &tokens_of).question(tail.question).manages(manages);
-        let view = match parts.manager.view(&request).await {
-            Err(ManagerError::Plan(error)) => return Err(error.into()),
-            view => view?,
+        let view = {
+            let tokens_of = |pieces: &[ViewPiece], longest: Option<u32>| self.assembly.tokens_of(pieces, longest);
+            let request = ViewRequest::new(conversation, budget, &tokens_of)
+                .question(self.assembly.tail.question)
+                .reply(share_of(budget, REPLY))
+                .manages(manages);
+            match parts.manager.view(&request).await {
+                Err(ManagerError::Plan(error)) => return Err(error.into()),
+                view => view?,
+            }
         };
         let ManagedView { nodes, pieces, longest_result, losses, notices, .. } = view;
         self.assembly.snapshot = Snapshot::read(parts, conversation).await?;
         self.note(&losses);
         self.notices.extend(notices);
-        let mut shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &self.assembly.snapshot)).collect();
-        for part in shown.iter_mut().filter(|part| longest_result.is_some() && part.kind == PieceKind::Message) {
-            // The whole message is read, so that a shortened one is not shortened again.
-            let read = parts.store.readable_nodes(conversation, part.nodes).await?;
-            let Some(node) = read.nodes.into_iter().next() else { continue };
-            part.body = Body::Message(Box::new(self.cut(node, longest_result)));
-        }
+        let shown = self.assembly.shown(&pieces, longest_result);
         Ok(Window { shown, nodes, asked: None, longest_result })
     }
 
@@ -340,7 +334,7 @@ impl<'a> Running<'a> {
     /// Tokens of a window, with the pictures and documents of its last turn.
     fn tokens(&self, window: &Window) -> u32 {
         let parts = self.assembly.parts;
-        let written = self.layout.write(&window.shown, &self.assembly.tail, &|text| parts.count(text));
+        let written = self.assembly.layout.write(&window.shown, &self.assembly.tail, &|text| parts.count(text));
         let text = parts.counts.count_parts(&written.lines, parts.counter.as_ref());
         text.saturating_add(media::of_last_turn(&window.shown, self.assembly.options.budget))
     }
@@ -349,7 +343,7 @@ impl<'a> Running<'a> {
     fn prompt(&self, window: &Window, recalled: Vec<Part>) -> Prompt {
         let mut shown = window.shown.clone();
         shown.extend(recalled);
-        let mut prompt = self.assembly.written(shown, self.layout);
+        let mut prompt = self.assembly.written(shown, self.assembly.layout);
         prompt.nodes = window.nodes;
         prompt.longest_result = window.longest_result;
         prompt

@@ -28,8 +28,12 @@ fn recalled(part: Part) -> Part {
 }
 
 fn text(parts: &[Part]) -> String {
+    text_in(Layout::for_question(false), parts)
+}
+
+fn text_in(layout: Layout, parts: &[Part]) -> String {
     let tail = Tail { question: "When?", now: at("2024-01-12T13:41:00Z") };
-    let written = write(parts, &tail, &|_| 0);
+    let written = write(layout, parts, &tail, &|_| 0);
     let whole = written.lines.concat();
     let mut rest = whole.as_str();
     for piece in &written.pieces {
@@ -43,7 +47,7 @@ fn text(parts: &[Part]) -> String {
 
 #[test]
 fn everything_says_who_and_when_and_what_is_known_stands_once() {
-    let shown = text(&[
+    let parts = [
         summed(1, 30, Level::Meta, ["2023-05-21T19:48:00Z", "2023-06-02"], "Anna: … got a dog"),
         summed(31, 31, Level::Summary, ["2023-06-03", "2023-06-03"], "Ben: likes tea"),
         summed(32, 32, Level::Summary, ["2023-06-03", "2023-06-03"], "Anna: not coffee"),
@@ -53,7 +57,8 @@ fn everything_says_who_and_when_and_what_is_known_stands_once() {
         recalled(said(3, "2023-05-21T19:48:00Z", "Anna", "It is Rex.")),
         recalled(said(4, "2023-05-21T19:49:00Z", "Ben", "Nice.")),
         recalled(said(9, "2023-05-21T21:49:00Z", "Anna", "See you.")),
-    ]);
+    ];
+    let shown = text(&parts);
     let expected = "\
 Messages 1-30 (2023-05-21 to 2023-06-02, 30 lines): Anna: … got a dog
 [Saturday 2023-06-03]
@@ -68,7 +73,7 @@ Earlier messages that bear on the question, word for word:
 ---Previous Context---
 [Sunday 2023-05-21, 19:48]
 [Message 3, Anna]: It is Rex.
-[Ben]: Nice.
+[Message 4, Ben]: Nice.
 [Sunday 2023-05-21, 21:49]
 [Message 9, Anna]: See you.
 ---End Previous Context---
@@ -77,6 +82,29 @@ Earlier messages that bear on the question, word for word:
 [Now: Friday 2024-01-12, 13:41]
 Current question: When?";
     assert_eq!(shown.split_once('\n').unwrap().1, expected);
+    // The first layouts number recalled messages like others, and say what a tool gives.
+    let first = text_in(Layout::of_version(8).unwrap(), &parts);
+    assert_eq!(first.split_once('\n').unwrap().1, expected.replace("[Message 4, Ben]", "[Ben]"));
+    assert!(first.starts_with(FIRST_SUMMARIZED_LEAD) && shown.starts_with(SUMMARIZED_LEAD));
+    assert!(text_in(Layout::for_question(true), &parts).starts_with(EXPANDED_LEAD));
+    let none = text_in(Layout::for_question(false).saying_none(), &parts[..6]);
+    assert!(
+        none.contains("[Message 35, Anna]: Fine.\n\nEarlier messages that bear on the question: none.\n\n["),
+        "{none}"
+    );
+}
+
+#[test]
+fn a_part_of_a_recalled_message_shows_where_it_was_cut() {
+    let Body::Message(node) = said(9, "2023-05-21T19:48:00Z", "Anna", "name | city\nMia | Graz\nBen | Linz").body
+    else {
+        panic!("a message")
+    };
+    let part = |bytes| Part::recalled(Node::clone(&node), bytes, String::new()).unwrap();
+    let shown = text(&[part(12..22), part(0..11)]);
+    assert!(shown.contains("[Message 9, Anna]: … Mia | Graz …\n"), "{shown}");
+    assert!(shown.contains("[Message 9, Anna]: name | city …\n"), "{shown}");
+    assert_eq!(Part::recalled(Node::clone(&node), 12..99, String::new()), None);
 }
 
 fn summed_as(number: u64, said_as: Role, text: &str) -> Part {
@@ -158,7 +186,7 @@ fn a_standing_line_says_who_and_when_and_where_it_was_cut() {
     let expected = "\
 Messages 1-30 (2023-05-21 to 2023-06-02, 30 lines): Anna: … got a dog
 
-Earlier messages that bear on every answer, the newest where they contradict each other:
+Earlier messages that bear on every answer: instructions of the user that still hold, the newest where they contradict each other:
 [Message 3, Anna, 2023-05-21]: Always write short lists.
 [Message 9, Anna, 2023-05-21]: …I prefer tea…
 

@@ -18,6 +18,7 @@ const LOST: u8 = 2;
 /// Kind of an excerpt, whose count is the first byte times 65,536 plus the length in bytes.
 const EXCERPT: u8 = 3;
 const OMITTED: u8 = 4;
+const PART: u8 = 5;
 
 /// Version 1: a view of only one conversation.
 #[derive(Encode, BorrowDecode)]
@@ -202,6 +203,7 @@ impl WireRun {
             Shown::Omitted(nodes) => (OMITTED, nodes.first().get(), nodes.count()),
             Shown::Lost(nodes) => (LOST, nodes.first().get(), nodes.count()),
             Shown::Excerpt { node, at, bytes } => (EXCERPT, node.get(), u64::from(at) << 16 | u64::from(bytes)),
+            Shown::Part { node, at, bytes } => (PART, node.get(), u64::from(at) << 32 | u64::from(bytes)),
         };
         Self { what, first, count, check: run.check }
     }
@@ -212,6 +214,11 @@ impl WireRun {
             let at = u32::try_from(count >> 16).map_err(|_| "a part of a message is beyond all bounds")?;
             let bytes = u16::try_from(count & 0xffff).map_err(|_| "a part of a message is beyond all bounds")?;
             return Ok(ShownRun { shown: Shown::Excerpt { node: node_id(first)?, at, bytes }, check });
+        }
+        if what == PART {
+            let half = |bits: u64| u32::try_from(bits).map_err(|_| "a part of a message is beyond all bounds");
+            let (at, bytes) = (half(count >> 32)?, half(count & 0xffff_ffff)?);
+            return Ok(ShownRun { shown: Shown::Part { node: node_id(first)?, at, bytes }, check });
         }
         let last = count.checked_sub(1).and_then(|more| first.checked_add(more));
         let last = last.ok_or("a run of a view is empty or beyond all bounds")?;
