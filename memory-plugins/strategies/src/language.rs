@@ -88,10 +88,11 @@ impl Language {
     }
 }
 
-/// True if a later part of an English sentence may invert the meaning of an earlier one, so that no part may be quoted:
-/// "You may delete the backups and the logs, only after the auditors have left."
-pub(crate) fn turns(sentence: &str) -> bool {
-    words(sentence).skip(BEGINNING).any(|word| TURN_KEYS.contains(&word.key))
+/// End of the last word that may invert the meaning of an earlier part of an English sentence: "You may delete the
+/// backups and the logs, only after the auditors have left."
+pub(crate) fn last_turn(sentence: &str) -> Option<usize> {
+    let turns = words(sentence).skip(BEGINNING).filter(|word| TURN_KEYS.contains(&word.key));
+    turns.last().map(|word| word.at + word.text.len())
 }
 
 #[cfg(test)]

@@ -1,0 +1,81 @@
+//! Beginnings of sentences that may stand for the whole.
+
+use super::compose::SIGN;
+use crate::{
+    language::{Language, last_turn},
+    phrases::word_lists,
+    segments::{Kind, Segment},
+    spoken::asks,
+    terms::is_common,
+    words::{Form, Word, words},
+};
+
+word_lists! {
+    /// Words at the beginning of a sentence whose main clause comes later.
+    CONDITIONS = "if when whenever unless until once while although though because since after before even as except";
+}
+
+/// Minimum words of a beginning.
+const FEWEST: usize = 4;
+/// Maximum ends that are tried.
+const TRIED: usize = 64;
+/// Sign after a truncated question.
+const ASKS: &str = "…?";
+
+/// The longest beginning of a segment that fits, with the sign of an omission; `None` if the segment may not be cut.
+/// `around` is the language of its message.
+pub(super) fn beginning(segment: &Segment, around: Language, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+    let text = segment.text.as_str();
+    if matches!(segment.kind, Kind::Code | Kind::Data | Kind::Row) {
+        return of_data(text, fits);
+    }
+    if !segment.begins || !Language::of(text).may_be_cut(around) {
+        return None;
+    }
+    let all: Vec<Word<'_>> = words(text).collect();
+    // "If the ferry is late, …" would be told as a fact.
+    if all.first().is_some_and(|word| CONDITIONS.contains(&word.key)) {
+        return None;
+    }
+    let is_question = asks(text);
+    let turn = if is_question { 0 } else { last_turn(text).unwrap_or(0) };
+    // The rest of a sentence that is longer than a segment may invert all of it.
+    if !segment.ends && turn > 0 {
+        return None;
+    }
+    let sign = if is_question { ASKS } else { SIGN };
+    let end_of = |word: &Word<'_>| word.at + word.text.len();
+    let is_clause = |word: &Word<'_>| text.get(end_of(word)..).is_some_and(|rest| rest.starts_with([',', ';']));
+    let ends: Vec<(usize, bool)> = all
+        .iter()
+        .enumerate()
+        .skip(FEWEST - 1)
+        .filter(|(_, word)| is_clause(word) || may_end(text, word))
+        .map(|(_, word)| (end_of(word), is_clause(word)))
+        .filter(|(end, is_clause)| turn == 0 || *end > turn && *is_clause)
+        .collect();
+    let with_sign = |end: usize| format!("{}{sign}", text.get(..end).unwrap_or_default());
+    let fitting = ends.partition_point(|(end, _)| fits(&with_sign(*end)));
+    let ends = ends.get(..fitting)?;
+    let longest = ends.iter().rev().take(TRIED).map(|(end, _)| *end).find(|end| fits(&with_sign(*end)))?;
+    // A clause is worth some words.
+    let clause = ends.iter().rev().find(|(end, is_clause)| *is_clause && *end <= longest).map(|(end, _)| *end);
+    let end = clause.filter(|end| end * 3 >= longest * 2 && fits(&with_sign(*end))).unwrap_or(longest);
+    Some(with_sign(end))
+}
+
+/// The beginning of a line of code or data, cut after a word.
+fn of_data(text: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+    let ends = words(text).map(|word| word.at + word.text.len());
+    let ends: Vec<usize> = ends.filter(|end| text.get(*end..).is_some_and(|rest| !rest.starts_with('\\'))).collect();
+    let cut = |end: usize| format!("{}{SIGN}", text.get(..end).unwrap_or_default());
+    let fitting = ends.partition_point(|end| fits(&cut(*end)));
+    ends.get(..fitting)?.iter().rev().map(|end| cut(*end)).take(TRIED).find(|cut| fits(cut))
+}
+
+/// True if a quotation may end after a word: not after an article or a preposition.
+fn may_end(text: &str, word: &Word<'_>) -> bool {
+    let after = text.get(word.at + word.text.len()..).and_then(|rest| rest.chars().next());
+    let ends = after.is_none_or(char::is_whitespace);
+    ends && (word.form == Form::Figure || !is_common(word))
+}
