@@ -15,8 +15,12 @@ const TITLES: &[&str] = &[
     "z.b",
 ];
 
-/// Long words after which a full stop may not end a sentence that is written in lower case.
-const SHORTENED: &[&str] = &["approx", "incl", "resp", "bspw", "evtl", "misc", "dept", "corp", "vgl", "usw"];
+/// Words after which a full stop may not end a sentence that is written in lower case.
+const SHORTENED: &[&str] = &[
+    "approx", "incl", "resp", "bspw", "evtl", "misc", "dept", "corp", "vgl", "usw", "etc", "max", "min", "no", "nr",
+    "inc", "ltd", "ca", "ggf", "abs", "fig", "vol", "ch", "sec", "eq", "art", "pp", "jan", "feb", "aug", "sep", "oct",
+    "nov", "dec", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "al", "est", "op",
+];
 
 /// Words that begin a sentence also without a capital.
 const BEGINNERS: &[&str] = &["ok", "okay", "yes", "btw", "thanks", "pls", "please", "i", "i'm", "let's"];
@@ -162,9 +166,11 @@ fn ends_lower_case(head: &str, after: &str) -> bool {
     let is_lower = head.chars().find(|c| c.is_alphabetic()).is_some_and(char::is_lowercase);
     let next = after.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let last = head.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_word = last.chars().nth(3).is_some() && last.chars().all(char::is_alphabetic);
-    let is_shortened = SHORTENED.iter().any(|known| known.eq_ignore_ascii_case(last));
-    (is_lower || BEGINNERS.contains(&next)) && is_word && head.contains(' ') && !is_shortened
+    let fewest = if is_lower { 2 } else { 4 };
+    let is_word = last.chars().nth(fewest - 1).is_some() && last.chars().all(char::is_alphabetic);
+    let is_shortened = SHORTENED.iter().chain(TITLES).any(|known| known.eq_ignore_ascii_case(last));
+    let is_name = head.len().checked_sub(last.len() + 1).and_then(|at| head.as_bytes().get(at)) != Some(&b' ');
+    (is_lower || BEGINNERS.contains(&next)) && is_word && !is_name && !is_shortened
 }
 
 /// True if the stop after `head` marks an abbreviation.

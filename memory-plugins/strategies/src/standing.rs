@@ -106,6 +106,8 @@ const LEAD_WORDS: usize = 4;
 const MOST: usize = 16;
 
 word_lists! {
+    /// First words of advice or of a template behind a label.
+    ADVICE = "decide decided choose chose chosen opt consider invest buying postponing whether you your if";
     /// Words of rules and decisions that are not their subject: "when I ask", "we decided".
     NO_SUBJECTS = "ask mention request remember decided agreed chose chosen opted settled stay staying stick sticking \
         switched switch switching moving change changed beschlossen entschieden bleiben décidé decidido okay hmm \
@@ -122,18 +124,18 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let mut found = Vec::new();
     // Kind of the items of the current list.
     let mut listed = None;
-    for (number, line) in spoken_lines(text).enumerate() {
+    for line in spoken_lines(text) {
         for sentence in sentences(line.text).filter(|sentence| !sentence.starts_with(['"', '“', '„', '«', '「']))
         {
             let label = label::labelled(sentence).filter(|label| label.kind == StandingKind::Open || !asks(sentence));
             let label = label.filter(|label| !(label.is_change && line.is_item));
             if let Some(label) = label {
                 listed = label.is_of_list.then_some(label.kind).filter(|_| speaker == Speaker::User);
-                // Below its first line a model's message has examples and templates with labels.
-                let may_label = speaker != Speaker::Model || number == 0 && !line.is_item;
+                // In a model's lists a labelled decision is an example or advice: "- Decision: Decide to wait."
+                let may_label = speaker != Speaker::Model || !line.is_item && !advises(sentence, label.end);
                 let is_said = !label.is_of_list && label.may_be_of(speaker) && may_label;
                 let said = is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten();
-                // "New decision: MySQL." is too short to be a statement, but still ends the previous decision.
+                // What is too short to be a statement may still end the previous decision.
                 let ends = || if label.is_of_list { None } else { of_sentence(text, sentence, speaker) };
                 found.extend(said.or_else(ends));
             } else if let Some(kind) = listed.filter(|_| line.is_item) {
@@ -167,13 +169,22 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let start = offset(sentence, part);
     let end = cut::bounded(sentence, start, start + part.len())?;
     let all: Vec<Word<'_>> = words(sentence.get(..end)?).filter(|word| word.at >= matter).collect();
-    if all.len() < FEWEST_LABELLED || is_placeholder(sentence.get(matter..end)?) {
+    // "Decision: MySQL." is complete.
+    let is_name = all.iter().any(|word| word.form > Form::Unspaced && !is_common(word));
+    let is_short = all.len() < FEWEST_LABELLED && !(kind == StandingKind::Decision && is_name);
+    if is_short || is_placeholder(sentence.get(matter..end)?) {
         return None;
     }
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     // The label itself may state a change: "Moved: …".
     let labelled = crate::words::keys(sentence);
     made(kind, offset(text, sentence) + start, end - start, [subject(&all), things(&all)], [&keys, &labelled])
+}
+
+/// True if a label is followed by advice: "Decision: Decide to wait".
+fn advises(sentence: &str, behind: usize) -> bool {
+    let first = sentence.get(behind..).and_then(|behind| words(behind).next());
+    first.is_some_and(|first| ADVICE.contains(&first.key))
 }
 
 /// True if a text is a placeholder: "[Describe the decision]".

@@ -25,6 +25,8 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
          has not been decided | is not decided yet | not yet decided | is still undecided | are still undecided | \
          we still need to decide | i still need to decide | we still have to decide | i still have to decide | \
          is an open question | to be decided | tbd | is unresolved | still unresolved | \
+         is still open | are still open | i don't know yet whether | i don't know yet if | we don't know yet whether | \
+         we don't know yet if | we don't know yet who | we don't know yet which | we don't know yet how | \
          ist noch offen | noch nicht entschieden",
     ),
     (
@@ -72,6 +74,8 @@ phrase_lists! {
         stay with | staying with | stick with | back to | take back | take that back | take it back | make it | \
         make that | on second thought | new plan | now prefer | after all | turns out | doch nicht | nicht mehr | \
         stattdessen | statt | doch lieber";
+    /// Phrases that put something else in the place of a thing.
+    GOES_BACK = "back to | instead of | scratch | scrap";
     /// Phrases before a thing that is over.
     OVER = "scratch | scrap | instead of | rather than | no longer | drop | cancel | moving off | take back | \
         not any more | statt | anstelle von | anstatt | à la place de | plutôt que | en vez de | en lugar de";
@@ -115,6 +119,11 @@ pub(super) fn announced(sentence: &Sentence<'_>) -> Option<Announced> {
 /// True if words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
     CHANGES.are_in(keys)
+}
+
+/// True if words with these keys put something in the place of a thing: "Go back to jest for now."
+pub(super) fn goes_back(keys: &[u64]) -> bool {
+    GOES_BACK.are_in(keys)
 }
 
 /// Keys of the first words behind phrases like "instead of": the things that are over.

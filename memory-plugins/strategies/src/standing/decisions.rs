@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{cut, sentence::Sentence};
+use super::{announcing, cut, sentence::Sentence};
 use crate::{
     cues::negated,
     phrases::{Phrases, phrase_lists, word_lists},
@@ -24,11 +24,19 @@ phrase_lists! {
         wir haben entschieden | wir haben uns entschieden | ich habe entschieden | ich habe mich entschieden | \
         wir nehmen | wir bleiben bei | on a décidé | nous avons décidé | hemos decidido | he decidido";
     /// Phrases of use, which state a decision if a name follows: "We use Redis for the queue."
-    USED = "we use | we'll use | we will use | let's use | wir verwenden | wir nutzen";
+    USED = "we use | we'll use | we will use | let's use | we take | we'll take | we will take | let's take | \
+        wir verwenden | wir nutzen";
+    /// Phrases at the beginning of a sentence that put something away, for which another thing may follow.
+    PUT_AWAY = "forget | scratch | scrap | drop | ditch | on second thought | change of plan | change of plans | \
+        i changed my mind | i've changed my mind | we changed our minds | i take that back | no wait | doch lieber";
+    /// Verbs of a move, behind which the new value follows.
+    MOVES = "moved to | postponed to | rescheduled to | pushed to | brought forward to | verschoben auf | verlegt auf";
+    /// Verbs between a new thing and the old one.
+    REPLACES = "replaces | is replaced by | are replaced by | will be replaced by | ersetzt";
     /// Phrases at the beginning of a sentence that change something.
     CHANGED = "change it to | change that to | back to";
     /// Phrases of somebody who has not decided for certain.
-    UNSURE = "not sure if | not sure whether | unsure | reconsider | reconsidering | having doubts | second thoughts | \
+    UNSURE = "not sure if | not sure whether | unsure | reconsider | reconsidering | having doubts | having second thoughts | \
         still deciding | on the fence | right decision | right call | right choice";
     /// Agreement that is no decision: "I know how it is."
     TURNS_OF_PHRASE = "as it is | how it is | that it is | like it is | where it is | is it is | than it is | so it is | \
@@ -49,6 +57,11 @@ word_lists! {
     LEADS = "and so then but okay ok yes fine alright agreed well actually hmm now also und also dann";
     /// Words at the beginning of an agreement: "Agreed, REST then.", "OK, Friday then."
     AGREES = "agreed ok okay fine alright good deal yes right settled einverstanden gut";
+    /// First words of what somebody did, not of what is decided: "I moved to".
+    PEOPLE = "i we he she they you who";
+    /// Days and months, which are values like figures.
+    DATES = "monday tuesday wednesday thursday friday saturday sunday january february march april may june july \
+        august september october november december montag dienstag mittwoch donnerstag freitag samstag sonntag";
     /// Words that an agreement on a thing does not have: "Okay, see you then."
     TELLS = "i you he she they we me us see talk until till tomorrow later back what how why that this such when \
         if as was were just only right now and but because even not don't there here ah oh uh um";
@@ -56,6 +69,8 @@ word_lists! {
 
 /// Maximum words of an agreement without a verb.
 const AGREEMENT: usize = 12;
+/// Maximum words of what takes the place of something.
+const REPLACEMENT: usize = 8;
 /// Maximum words between "we use" and the name.
 const NAMED_WITHIN: usize = 3;
 /// Maximum words of a corrected value behind "not": "are 45, not 30 minutes".
@@ -66,7 +81,8 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     if UNSURE.are_in(&sentence.keys) {
         return None;
     }
-    if !asks(sentence.text) && (agrees(sentence) || corrects_value(sentence)) {
+    let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
+    if !asks(sentence.text) && is_settled {
         return cut::part(sentence, 0);
     }
     let (at, length) = stated(sentence)?;
@@ -82,7 +98,7 @@ fn stated(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
         let from = keys.get(at..)?;
         let longest = |phrases: &Phrases<()>| phrases.at(from).map(|(length, ())| length).max();
         let stated = longest(&STATED).filter(|length| names_something(sentence, at + length));
-        let used = || longest(&USED).filter(|length| begins_clause(sentence, at) && has_name(sentence, at + length));
+        let used = || longest(&USED).filter(|length| begins_clause(sentence, at) && has_thing(sentence, at + length));
         let changed = || longest(&CHANGED).filter(|length| is_first(sentence, at) && has_name(sentence, at + length));
         let length = stated.or_else(used).or_else(changed)?;
         (!is_doubtful(sentence, at)).then_some((at, length))
@@ -114,6 +130,13 @@ fn names_something(sentence: &Sentence<'_>, behind: usize) -> bool {
     !points
         && next.is_some_and(|next| !NAMES_NOTHING.contains(&next.key))
         && rest.iter().any(|word| word.form != Form::Plain || !is_common(word))
+}
+
+/// True if a name follows soon, or a thing that takes the place of another: "let's use vitest instead of jest".
+fn has_thing(sentence: &Sentence<'_>, behind: usize) -> bool {
+    let next = sentence.words.get(behind);
+    let is_thing = next.is_some_and(|next| !is_common(next) && !NAMES_NOTHING.contains(&next.key));
+    has_name(sentence, behind) || is_thing && !announcing::over(&sentence.keys).is_empty()
 }
 
 /// True if a name, a figure or an identifier follows soon.
@@ -151,11 +174,39 @@ fn agrees(sentence: &Sentence<'_>) -> bool {
     (is_it || begins && then == 1) && is_short && !says_more && has_matter()
 }
 
+/// True if a thing takes the place of another: "Forget Kafka, NATS instead.", "NATS replaces Kafka."
+fn replaces(sentence: &Sentence<'_>) -> bool {
+    let words = &sentence.words;
+    let puts_away = sentence.find(&PUT_AWAY).filter(|(at, _)| is_first(sentence, *at));
+    if let Some((at, length)) = puts_away {
+        let comma = words.iter().skip(at + length).position(|word| sentence.is_after_comma(word));
+        let behind = comma.and_then(|comma| words.get(at + length + comma..)).unwrap_or_default();
+        let tells = behind.iter().any(|word| TELLS.contains(&word.key) && !PEOPLE.contains(&word.key));
+        return behind.len() <= REPLACEMENT && !tells && behind.iter().any(is_name);
+    }
+    let Some((at, length)) = sentence.find(&REPLACES) else { return false };
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    !is_doubtful(sentence, at) && before.is_some_and(is_name) && words.get(at + length).is_some_and(is_name)
+}
+
+/// True if a date or another value is moved: "The launch is postponed to 3 May."
+fn moves(sentence: &Sentence<'_>) -> bool {
+    let Some((at, length)) = sentence.find(&MOVES) else { return false };
+    let by_people =
+        at.checked_sub(1).and_then(|before| sentence.keys.get(before)).is_none_or(|key| PEOPLE.contains(key));
+    let behind = sentence.words.iter().skip(at + length).take(VALUE);
+    !by_people && !is_doubtful(sentence, at) && behind.into_iter().any(is_value)
+}
+
+/// True for a figure, a day or a month.
+fn is_value(word: &Word<'_>) -> bool {
+    word.form == Form::Figure || DATES.contains(&word.key)
+}
+
 /// True for a corrected value: "Dental appointments are 45, not 30.", "Not Postgres 16 but 17."
 pub(super) fn corrects_value(sentence: &Sentence<'_>) -> bool {
     let words = &sentence.words;
     let Some(not) = words.iter().position(|word| word.text.eq_ignore_ascii_case("not")) else { return false };
-    let is_value = |word: &Word<'_>| word.form == Form::Figure;
     let old = |words: &[Word<'_>]| words.iter().take(VALUE).any(is_value);
     let behind = words.get(not + 1..).unwrap_or_default();
     // "are 45, not 30": the value before the comma, and nothing but the old one behind it.

@@ -11,6 +11,8 @@ use crate::{
 
 /// Maximum words of a label before a statement.
 const OF_SENTENCE: usize = 8;
+/// Maximum words before a label: "Also,".
+const LEAD: usize = 2;
 /// Maximum words of a label before a list.
 const OF_LIST: usize = 16;
 
@@ -22,10 +24,14 @@ const NAMES: &[((StandingKind, bool), &str)] = &[
         (StandingKind::Decision, false),
         "decision | final decision | decided | agreed | we agreed | we decided | entscheidung | décision | decisión",
     ),
-    ((StandingKind::Decision, true), "moved | changed | corrected | correction | geändert | verschoben | korrektur"),
+    (
+        (StandingKind::Decision, true),
+        "moved | changed | corrected | correction | change of plan | change of plans | new plan | geändert | verschoben | korrektur",
+    ),
     (
         (StandingKind::Open, false),
-        "open question | open point | open issue | open thing | open item | still open | action item | todo | \
+        "open question | open point | open issue | open thing | open item | still open | undecided | to be decided | \
+         to be clarified | tbd | action item | todo | \
          noch offen | offene frage | offener punkt",
     ),
 ];
@@ -76,6 +82,9 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
     if !is_of_list && !behind.starts_with([' ', '\t', '*', '_']) {
         return None;
     }
+    // "Also, decision: we deploy with Fly"
+    let is_lead = |before: &str| before.split_whitespace().count() <= LEAD;
+    let head = head.rsplit_once(", ").filter(|(before, _)| is_lead(before)).map_or(head, |(_, label)| label);
     let head_sentence = Sentence::of(head);
     let Sentence { words: all, keys, .. } = &head_sentence;
     let most = if is_of_list { OF_LIST } else { OF_SENTENCE };

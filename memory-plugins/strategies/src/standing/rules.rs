@@ -29,6 +29,9 @@ word_lists! {
     /// Words after "don't", "you must" and the like that make a sentence a remark: "Don't worry", "You must be tired".
     NO_RULES = "worry forget know think mind get be hesitate panic laugh understand you have need see want care \
         believe bother tell feel like hear admit say i've go let lose stop remember recall really even work love quit wanna give";
+    /// First words of a question.
+    ASKING = "can could would will do does did is are was were am have has shall should may might what how why who \
+        which where";
     /// Words that limit a sentence to the present.
     MOMENTS = "now yet today tonight tomorrow here heute jetzt";
     /// Words that address a person as a person, unless [`OUTPUTS`] follow.
@@ -39,10 +42,12 @@ word_lists! {
     NARRATORS = "i i'm i've i'll i'd he she it they we you that this there he's she's it's they're you're we're my \
         his her their the what why how who where which";
     /// Verbs that order a style together with [`STYLES`]: "Keep answers short", "Use tabs".
-    STYLE_VERBS = "use keep answer reply respond format speak indent spell";
+    STYLE_VERBS = "use keep answer reply respond format speak indent spell be stick";
+    /// Verbs of orders that hold before or after each act.
+    ACTS = "run ask check test lint format review update show tell confirm commit add write";
     /// Verbs of single requests, which order a style only with "in": "Write SQL in lower case".
     WRITING_VERBS = "write quote put name";
-    STYLES = "everywhere short brief concise terse lowercase uppercase case formal informal polite plain metric \
+    STYLES = "everywhere short brief briefly concise concisely terse formally spelling british american lowercase uppercase case formal informal polite plain metric \
         tabs spaces emojis markdown words sentences lines paragraphs characters english german french spanish \
         dutch italian portuguese polish japanese chinese korean deutsch englisch";
     /// Words after a verb that ask for a single thing: "Use this data", "Keep it".
@@ -56,6 +61,8 @@ word_lists! {
     TEXTS = "text answer reply response message comment code function file commit name variable date amount number \
         test query sql document email figure price module";
     EVERY = "all every each any";
+    /// Words between a text and its style: "Comments in English".
+    LINKS = "in as under without";
 }
 
 phrase_lists! {
@@ -76,13 +83,15 @@ phrase_lists! {
         you should never | we must not | we mustn't | we must never | we must always | do not | do not ever | don't ever | \
         du darfst nie | du darfst niemals";
     /// Orders about answers at the beginning of a sentence.
-    ANSWERS = "answer in | reply in | respond in | answer with at most | keep answers | keep your answers | \
+    ANSWERS = "answer only in | reply only in | respond only in | ask before | ask me before | address me | answer in | reply in | respond in | answer with at most | keep answers | keep your answers | \
         keep the answers | keep replies | keep your replies | keep the replies | keep responses | keep your responses | \
         use only | only use | stop using | stop answering | stop replying | stop writing | stop giving | stop adding | \
         stop asking | stop calling | stop including | stop showing | stop suggesting | remember that i | no more | \
         forget what i said | merk dir | nenn mich | antworte auf | antworte immer | antworte bitte | schreib immer | \
         schreibe immer | du kannst mich duzen | réponds en | réponds toujours | n'utilise jamais | ne propose jamais | \
         responde en | responde siempre";
+    /// Phrases of repetition.
+    EACH_TIME = "before each | before every | before any | after each | after every";
     /// Phrases that make an order a remark to a person.
     CHEERS = "give up | be afraid | be hard | miss out | hold back | let go | look back | too late | this time | \
         for now | at the moment | this one";
@@ -94,8 +103,9 @@ const SHORT: usize = 8;
 const CHEER: usize = 6;
 /// Maximum words of "in lower case" and the like.
 const IN_STYLE: usize = 4;
-/// Minimum words of a rule.
+/// Minimum words of a rule, and of an order about style: "Be brief."
 const FEWEST: usize = 3;
+const FEWEST_OF_STYLE: usize = 2;
 
 /// True if a sentence is an instruction that holds on.
 pub(super) fn is_rule(sentence: &Sentence<'_>) -> bool {
@@ -103,8 +113,8 @@ pub(super) fn is_rule(sentence: &Sentence<'_>) -> bool {
         return false;
     }
     refuses(sentence)
-        || sentence.words.len() >= FEWEST
-            && (lasts(sentence) || is_ordered(sentence) || sets_style(sentence) || binds_texts(sentence))
+        || sentence.words.len() >= FEWEST_OF_STYLE && sets_style(sentence)
+        || sentence.words.len() >= FEWEST && (lasts(sentence) || is_ordered(sentence) || binds_texts(sentence))
         || ends_in_rule(sentence)
 }
 
@@ -119,7 +129,9 @@ fn is_remark(sentence: &Sentence<'_>) -> bool {
     let is_cheer = sentence.text.ends_with('!') && keys.len() <= CHEER;
     let addresses = keys.iter().any(|key| ADDRESSES.contains(key)) && !keys.iter().any(|key| OUTPUTS.contains(key));
     let is_of_moment = !DURATIONS.are_in(keys) && keys.iter().any(|key| MOMENTS.contains(key));
-    is_cheer || addresses || is_of_moment || CHEERS.are_in(keys)
+    let begin = begin(sentence);
+    let asks = keys.get(begin).is_some_and(|key| ASKING.contains(key)) && keys.get(begin + 1) != Some(&key("not"));
+    is_cheer || addresses || is_of_moment || asks || CHEERS.are_in(keys)
 }
 
 /// True for an order that names its duration or condition: "From now on answer in German."
@@ -163,6 +175,9 @@ fn is_ordered(sentence: &Sentence<'_>) -> bool {
     if let Some(length) = longest(&AT_THE_BEGINNING) {
         return is_free(begin + length, &NO_RULES);
     }
+    if EACH_TIME.are_in(from) && from.first().is_some_and(|verb| ACTS.contains(verb)) {
+        return true;
+    }
     if let Some((at, length)) = sentence.find(&ANYWHERE) {
         return is_free(at + length, &NO_RULES);
     }
@@ -178,6 +193,10 @@ fn sets_style(sentence: &Sentence<'_>) -> bool {
     let has_style = |keys: &[u64]| keys.iter().any(|key| STYLES.contains(key));
     if STYLE_VERBS.contains(verb) {
         return !ONE_THING.contains(object) && has_style(from);
+    }
+    let is_only = from.len() <= SHORT && from.iter().rev().take(2).any(|of| *of == key("only"));
+    if is_only && has_style(from) && !NARRATORS.contains(verb) {
+        return true;
     }
     let style = from.iter().position(|of| *of == key("in")).and_then(|at| from.get(at..)).unwrap_or_default();
     let is_style = has_style(style.get(..style.len().min(IN_STYLE)).unwrap_or_default());
@@ -196,13 +215,22 @@ fn refuses(sentence: &Sentence<'_>) -> bool {
     (begins || is_please(first) && second == Some(&no)) && (2..=SHORT).contains(&keys.len())
 }
 
-/// True for a rule about all texts of a kind: "All texts must be in British English."
+/// True for a rule about all texts of a kind: "All texts must be in British English.", "Comments in English."
 fn binds_texts(sentence: &Sentence<'_>) -> bool {
     let begin = begin(sentence);
     let is_text = |at: usize| sentence.keys.get(at).is_some_and(|key| TEXTS.contains(key));
     let is_every = sentence.keys.get(begin).is_some_and(|key| EVERY.contains(key)) && is_text(begin + 1);
-    let must = sentence.keys.contains(&key("must"));
-    must && (is_every || is_text(begin) && sentence.keys.get(begin + 1) == Some(&key("must")))
+    let has = |word: &str| sentence.keys.contains(&key(word));
+    let second = sentence.keys.get(begin + 1);
+    let is_bound = has("must") || is_every && (has("needs") || has("need"));
+    if is_bound && (is_every || is_text(begin) && second == Some(&key("must"))) {
+        return true;
+    }
+    // "Comments in English", "All amounts in cents"
+    let link = if is_every { begin + 2 } else { begin + 1 };
+    let is_linked = sentence.keys.get(link).is_some_and(|key| LINKS.contains(key));
+    let has_style = sentence.keys.iter().any(|key| STYLES.contains(key));
+    (is_every || is_text(begin) && has_style) && is_linked && sentence.words.len() <= SHORT
 }
 
 /// True if a sentence ends like a rule: "Every function needs a docstring, always.", "I eat no pork, never suggest it."
@@ -225,7 +253,10 @@ fn ends_in_rule(sentence: &Sentence<'_>) -> bool {
 /// True for a form that tells something: "never been asked", "always working".
 fn tells(word: &Word<'_>) -> bool {
     let text = word.text;
-    text.ends_with("ing") || text.ends_with("ed") && text != "embed" && text != "feed"
+    let is_past = text.ends_with("ed") && text != "embed" && text != "feed";
+    // "He never misses"
+    let is_third = text.len() > 3 && text.ends_with('s') && !text.ends_with("ss") && !text.ends_with("us");
+    text.ends_with("ing") || is_past || is_third && word.form == Form::Plain
 }
 
 /// Index of the first word that is not an opener; a sentence of openers alone begins at its first word.

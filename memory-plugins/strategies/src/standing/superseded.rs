@@ -65,6 +65,7 @@ fn changed(sentence: &Sentence<'_>, message: usize, before: &VecDeque<Stated>) -
     }
     let is_change = is_labelled_change(sentence.text)
         || announcing::changes(keys) && decisions::decided(sentence).is_some()
+        || announcing::goes_back(keys)
         || decisions::corrects_value(sentence)
         || announcing::takes_back(keys);
     if !is_change {

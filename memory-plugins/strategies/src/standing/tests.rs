@@ -155,6 +155,8 @@ fn a_model_decides_only_what_it_labels_so() {
     assert_eq!(of_model("We decided to rent the hall for 1,850 euros."), 0);
     assert_eq!(of_model("My decision for today: none of the files is read."), 0);
     assert_eq!(of_model("Decisions:\n- rent the hall in Ghent"), 0);
+    assert_eq!(of_model("- **Decision**: rent the hall in Ghent"), 0);
+    assert_eq!(of_model("**Decision**: Decide to delegate a task to a colleague."), 0);
 }
 
 #[test]
@@ -427,6 +429,18 @@ fn rules_are_recognized_in_the_words_that_people_use() {
         "All texts must be in British English, and no popups please.",
         "Antworte auf Deutsch, wenn ich Deutsch schreibe.",
         "Bitte nicht duzen.",
+        "Be brief.",
+        "Please answer briefly.",
+        "Ask before you delete a file.",
+        "Run the linter before every commit.",
+        "Stick to British spelling.",
+        "Metric units only, please.",
+        "Every commit needs a ticket number.",
+        "Comments in English please.",
+        "All amounts in cents.",
+        "Reply only in Spanish.",
+        "Call me Sam.",
+        "No emojis.",
     ] {
         check(rule, StandingKind::Instruction, rule);
     }
@@ -458,6 +472,11 @@ fn a_request_for_once_and_a_word_to_a_person_are_no_rules() {
         "I want to make sure I understand how to use the theorem.",
         "I always answer in German when I ask my mother.",
         "Please write three sentences about dogs.",
+        "Be careful with the boat.",
+        "Add a docstring to every function of the module.",
+        "Use it for the poster.",
+        "Run the tests.",
+        "Comments are welcome.",
         "Please make sure the tests pass.",
         "She smiles when I ask about the dog.",
         "Can you always answer in German?",
@@ -483,6 +502,18 @@ fn an_agreement_on_a_thing_is_a_decision() {
         "Back to REST.",
         "Changed: reminders 36 hours before, people forget.",
         "Hmm, I take that back, we stay with REST.",
+        "lets use vitest instead of jest, jest is too slow",
+        "also, decision: we deploy with Fly, not Heroku",
+        "Forget Kafka, NATS instead.",
+        "Change of plan: NATS.",
+        "On second thought, REST.",
+        "Scrap the mobile app, a web page in Vue is enough.",
+        "NATS replaces Kafka.",
+        "Kafka is out, we take NATS.",
+        "The launch is postponed to 3 May.",
+        "The call is on Tuesday, not Monday.",
+        "The deposit is 30 %, not 20 %.",
+        "Decision: MySQL.",
         "Wir haben uns für Hetzner entschieden und wir nehmen Postgres.",
     ] {
         check(said, StandingKind::Decision, said);
@@ -507,6 +538,9 @@ fn what_is_not_certain_is_no_decision() {
         "Fully agreed!",
         "He asked when we decided to rent the hall.",
         "Let's try GraphQL for a day.",
+        "I moved to 5 Main Street last year.",
+        "Forget it, Anna called me back.",
+        "I'd take Kafka if it were cheaper.",
         "- Changed: the parser reads dates now",
         "\"We decided to rent the hall,\" he said.",
     ] {
