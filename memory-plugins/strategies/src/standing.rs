@@ -1,7 +1,6 @@
 //! Detects standing statements in messages: instructions, preferences, decisions, open points, promises.
 
 mod announcing;
-mod cut;
 mod decisions;
 mod label;
 mod lines;
@@ -14,7 +13,7 @@ use std::ops::Range;
 use self::{decisions::decided, rules::is_rule, sentence::Sentence};
 use crate::{
     phrases::word_lists,
-    sentences::sentences,
+    sentences::whole_sentences,
     spoken::{asks, offset, spoken_lines},
     terms::is_common,
     words::{Form, Word, words},
@@ -63,7 +62,7 @@ pub struct Standing {
     pub kind: StandingKind,
     /// Its byte offset in the text of the message.
     pub at: u32,
-    /// Its length in bytes, at most 360.
+    /// Its length in bytes, at most 640, or 2,048 behind a label.
     pub bytes: u16,
     /// True if the statement applies only in some contexts: "When I ask about invoices, name the accountant."
     pub is_conditional: bool,
@@ -94,8 +93,10 @@ pub enum Speaker {
     Model,
 }
 
-/// Maximum bytes of a standing part, equal to the maximum of [`sentences`].
-const LONGEST: usize = 360;
+/// Maximum bytes of a standing part.
+const LONGEST: usize = 640;
+/// Maximum bytes of a sentence that is read; a longer one is a log or a list.
+const READ: usize = 2_048;
 /// Minimum words of a standing sentence; "Always!" is meaningless later.
 const FEWEST_WORDS: usize = 3;
 /// Minimum words after a label, or of an item under one.
@@ -125,8 +126,8 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     // Kind of the items of the current list.
     let mut listed = None;
     for line in spoken_lines(text) {
-        for sentence in sentences(line.text).filter(|sentence| !sentence.starts_with(['"', '“', '„', '«', '「']))
-        {
+        let is_prose = |sentence: &&str| sentence.len() <= READ && !sentence.starts_with(['"', '“', '„', '«', '「']);
+        for sentence in whole_sentences(line.text).filter(is_prose) {
             let label = label::labelled(sentence).filter(|label| label.kind == StandingKind::Open || !asks(sentence));
             let label = label.filter(|label| !(label.is_change && line.is_item));
             if let Some(label) = label {
@@ -167,7 +168,7 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let begun = sentence.strip_prefix("**").filter(|behind| !behind.contains("**"));
     let part = emphasized.filter(has_matter).or(begun).unwrap_or(sentence);
     let start = offset(sentence, part);
-    let end = cut::bounded(sentence, start, start + part.len())?;
+    let end = start + part.len();
     let all: Vec<Word<'_>> = words(sentence.get(..end)?).filter(|word| word.at >= matter).collect();
     // "Decision: MySQL." is complete.
     let is_name = all.iter().any(|word| word.form > Form::Unspaced && !is_common(word));
@@ -204,8 +205,7 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     let sentence = &Sentence::of(sentence);
     if speaker == Speaker::User && is_rule(sentence) {
         // A rule is kept whole, because a part that is cut off might limit it.
-        let part = 0..cut::bounded(sentence.text, 0, sentence.text.len())?;
-        return said(StandingKind::Instruction, text, sentence, part, None);
+        return said(StandingKind::Instruction, text, sentence, sentence.whole()?, None);
     }
     if let Some(part) = decided(sentence) {
         return said(StandingKind::Decision, text, sentence, part, None);
@@ -222,7 +222,7 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
         let others: Vec<Word<'_>> = before.iter().chain(behind.iter().skip(length)).copied().collect();
         return change(text, sentence, &others);
     }
-    let part = cut::part(sentence, at)?;
+    let part = sentence.part(at)?;
     let after = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at)).count();
     // "I prefer" is incomplete, "This is to be decided" is not.
     if kind != StandingKind::Open && after < FEWEST_WORDS - 1 {
@@ -261,7 +261,7 @@ fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
 
 /// A revocation by a whole sentence that states nothing itself; `words` may denote its subject.
 fn change(text: &str, sentence: &Sentence<'_>, words: &[Word<'_>]) -> Option<Standing> {
-    let end = cut::bounded(sentence.text, 0, sentence.text.len())?;
+    let end = sentence.text.len();
     let (terms, keys) = ([subject(words), things(words)], [sentence.keys.as_slice(); 2]);
     made(StandingKind::Revocation, offset(text, sentence.text), end, terms, keys)
 }

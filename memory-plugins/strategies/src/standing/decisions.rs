@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{announcing, cut, sentence::Sentence};
+use super::{announcing, sentence::Sentence};
 use crate::{
     cues::negated,
     phrases::{Phrases, phrase_lists, word_lists},
@@ -57,6 +57,9 @@ word_lists! {
     LEADS = "and so then but okay ok yes fine alright agreed well actually hmm now also und also dann";
     /// Words at the beginning of an agreement: "Agreed, REST then.", "OK, Friday then."
     AGREES = "agreed ok okay fine alright good deal yes right settled einverstanden gut";
+    /// Words behind a phrase that take the decision back: "We decided on Osprey, then Paul vetoed it."
+    REVERSED = "vetoed veto rejected cancelled canceled withdrawn withdrew overruled reversed declined refused \
+        abandoned regret abgelehnt zurückgezogen verworfen";
     /// First words of what somebody did, not of what is decided: "I moved to".
     PEOPLE = "i we he she they you who";
     /// Days and months, which are values like figures.
@@ -83,10 +86,14 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     }
     let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
     if !asks(sentence.text) && is_settled {
-        return cut::part(sentence, 0);
+        return sentence.whole();
     }
     let (at, length) = stated(sentence)?;
-    let part = cut::part(sentence, at)?;
+    let behind = sentence.keys.get(at + length..).unwrap_or_default();
+    if behind.iter().any(|key| REVERSED.contains(key)) || announcing::takes_back(behind) {
+        return None;
+    }
+    let part = sentence.part(at)?;
     let behind = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at));
     (behind.count() > 0).then_some(part)
 }

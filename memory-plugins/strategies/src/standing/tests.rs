@@ -541,6 +541,7 @@ fn what_is_not_certain_is_no_decision() {
         "I moved to 5 Main Street last year.",
         "Forget it, Anna called me back.",
         "I'd take Kafka if it were cheaper.",
+        "We decided to go with the Osprey database, then Paul showed us the licence and vetoed it.",
         "- Changed: the parser reads dates now",
         "\"We decided to rent the hall,\" he said.",
     ] {
