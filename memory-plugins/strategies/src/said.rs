@@ -83,6 +83,7 @@ const TO_THE_END: &[&str] = &[
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
     "[The user denied this operation",
+    "Stop hook feedback:",
 ];
 
 /// Longest tag that is recognized, in bytes.
@@ -108,7 +109,8 @@ pub fn said(text: &str) -> Cow<'_, str> {
 /// The parts of `text` that a person said, in order, as slices of it. Linear in the text.
 pub(crate) fn said_parts(text: &str) -> Vec<&str> {
     let text = REQUESTS.iter().find_map(|heading| after_last_line(text, heading)).unwrap_or(text);
-    let mut scanner = Scanner { text, from: 0, parts: Vec::new(), spoken: Vec::new(), unclosed: Vec::new() };
+    let mut scanner =
+        Scanner { text, from: 0, parts: Vec::new(), is_over: false, spoken: Vec::new(), unclosed: Vec::new() };
     scanner.scan();
     if scanner.spoken.is_empty() { scanner.parts } else { scanner.spoken }
 }
@@ -125,6 +127,8 @@ struct Scanner<'a> {
     /// Begin of the part that is being read.
     from: usize,
     parts: Vec<&'a str>,
+    /// True if the rest is a program's, except for elements in [`SPOKEN`].
+    is_over: bool,
     /// Content of elements in [`SPOKEN`].
     spoken: Vec<&'a str>,
     /// Names of elements without an end, which are searched only once.
@@ -141,6 +145,7 @@ impl<'a> Scanner<'a> {
                 skipped.or_else(|| if rest.starts_with('<') { self.element(rest, begins_line) } else { None });
             if let Some(bytes) = skipped {
                 self.end_part(at);
+                self.is_over |= begins_line && ends_words(rest);
                 at += bytes;
                 self.from = at;
                 begins_line |= self.text.get(..at).is_some_and(|before| before.ends_with('\n'));
@@ -156,16 +161,14 @@ impl<'a> Scanner<'a> {
     }
 
     fn end_part(&mut self, end: usize) {
-        self.parts.extend(self.text.get(self.from..end).filter(|part| !part.trim().is_empty()));
+        let part = self.text.get(self.from..end).filter(|part| !self.is_over && !part.trim().is_empty());
+        self.parts.extend(part);
     }
 
     /// Bytes of a program's line at the beginning of `rest`.
     fn line(&self, rest: &str) -> Option<usize> {
-        if TO_THE_END.iter().any(|begin| rest.starts_with(begin)) {
-            return Some(rest.len());
-        }
         let end = || rest.find('\n').map_or(rest.len(), |at| at + 1);
-        (LINES.iter().any(|begin| rest.starts_with(begin)) || is_call(rest)).then(end)
+        (ends_words(rest) || LINES.iter().any(|begin| rest.starts_with(begin)) || is_call(rest)).then(end)
     }
 
     /// Bytes of a program's element at the beginning of `rest`, which begins with `<`.
@@ -192,6 +195,14 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// True if the whole rest of a message is a program's, from this line on.
+fn ends_words(rest: &str) -> bool {
+    // Cline: "[read_file for 'src/main.rs'] Result:"
+    let is_result =
+        || rest.starts_with('[') && rest.lines().next().is_some_and(|line| line.trim_end().ends_with("] Result:"));
+    TO_THE_END.iter().any(|begin| rest.starts_with(begin)) || is_result()
+}
+
 /// Name and length of the opening tag at the beginning of `rest`.
 fn tag(rest: &str) -> Option<(&str, usize)> {
     let behind = rest.strip_prefix('<')?;
@@ -207,7 +218,7 @@ fn tag(rest: &str) -> Option<(&str, usize)> {
 fn is_call(rest: &str) -> bool {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
     let length = rest.bytes().take(LONGEST_TAG).take_while(is_name).count();
-    length > 0 && rest.get(length..).is_some_and(|after| after.starts_with("({"))
+    length > 0 && rest.get(length..).is_some_and(|after| after.starts_with("({") || after.starts_with("(["))
 }
 
 /// Bytes to the next line break or `<` in `rest`, at least `step`.
@@ -264,6 +275,10 @@ mod tests {
             "Rename it.",
         );
         check("[ERROR] You did not use a tool in your previous response! Please retry.\n# Reminder", "");
+        check(
+            "[read_file for 'a.rs'] Result:\nfn main() {}\n<feedback>\nNot that one.\n</feedback>\nrest",
+            "Not that one.",
+        );
     }
 
     #[test]

@@ -51,7 +51,7 @@ word_lists! {
         opportunity potential quality ability skill knowledge understanding attention";
     /// Words before a noun.
     DETERMINERS = "the a an my our your his her their this its all some every of for \
-        about with in on from le la les l un une des du de mon ma mes notre votre ce cette el los las una mi su il \
+        about with in on from le la les l un une des du de mon ma mes notre votre ce cette el los las una mi su \
         lo gli uno het een mijn um uma";
 }
 

@@ -1,4 +1,5 @@
 //! Rules, decisions and summaries of whole conversations: a clinic's booking system, and several languages.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{fs, path::Path};
 
