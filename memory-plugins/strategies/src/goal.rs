@@ -95,7 +95,7 @@ fn states(sentence: &str) -> Option<bool> {
 }
 
 fn is_goal(label: &str) -> bool {
-    ["goal", "aim", "objective", "task", "ziel", "objectif", "objetivo"]
+    ["goal", "our goal", "my goal", "aim", "ziel", "objectif", "objetivo"]
         .iter()
         .any(|name| name.eq_ignore_ascii_case(label))
 }

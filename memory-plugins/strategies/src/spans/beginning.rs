@@ -3,16 +3,23 @@
 use super::compose::SIGN;
 use crate::{
     language::{Language, last_turn},
-    phrases::word_lists,
+    phrases::{phrase_lists, word_lists},
     segments::{Kind, Segment},
     spoken::asks,
     terms::is_common,
-    words::{Form, Word, words},
+    words::{Form, Word, keys, words},
 };
 
 word_lists! {
     /// Words at the beginning of a sentence whose main clause comes later.
     CONDITIONS = "if when whenever unless until once while although though because since after before even as except";
+}
+
+phrase_lists! {
+    /// Phrases of questions that are written without a mark.
+    REQUESTS = "can you help | can you explain | can you show | can you tell | can you give | can you suggest | \
+        could you help | could you explain | could you show | could you tell | if you could help | how can i | how do i | \
+        what should i | should i | what do you think | any tips | any advice";
 }
 
 /// Minimum words of a beginning.
@@ -29,7 +36,9 @@ pub(super) fn beginning(segment: &Segment, around: Language, fits: &dyn Fn(&str)
     if matches!(segment.kind, Kind::Code | Kind::Data | Kind::Row) {
         return of_data(text, fits);
     }
-    if !segment.begins || !Language::of(text).may_be_cut(around) {
+    // The rest of a sentence that is longer than a segment is not seen.
+    let is_seen = segment.begins && segment.ends;
+    if !is_seen || !Language::of(text).may_be_cut(around) {
         return None;
     }
     let all: Vec<Word<'_>> = words(text).collect();
@@ -37,12 +46,8 @@ pub(super) fn beginning(segment: &Segment, around: Language, fits: &dyn Fn(&str)
     if all.first().is_some_and(|word| CONDITIONS.contains(&word.key)) {
         return None;
     }
-    let is_question = asks(text);
-    let turn = if is_question { 0 } else { last_turn(text).unwrap_or(0) };
-    // The rest of a sentence that is longer than a segment may invert all of it.
-    if !segment.ends && turn > 0 {
-        return None;
-    }
+    let is_question = asks(text) || REQUESTS.are_in(&keys(text));
+    let turn = last_turn(text, is_question).unwrap_or(0);
     let sign = if is_question { ASKS } else { SIGN };
     let end_of = |word: &Word<'_>| word.at + word.text.len();
     let is_clause = |word: &Word<'_>| text.get(end_of(word)..).is_some_and(|rest| rest.starts_with([',', ';']));

@@ -403,6 +403,11 @@ fn a_clause_that_a_later_one_turns_is_not_quoted_alone() {
              back.",
             "took it back.",
         ),
+        (
+            "We decided to go with the Osprey database for the new service, then Paul showed us the licence and vetoed it, \
+             so what now?",
+            "so what now?",
+        ),
         ("The vendor claims that the Orion driver is certified for the new kernel, which is false.", "false."),
     ] {
         let among = "Here is what the client wrote, and we have to answer them by Friday with the new plan.";

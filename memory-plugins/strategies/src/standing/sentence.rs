@@ -81,7 +81,7 @@ impl<'a> Sentence<'a> {
             return None;
         }
         // What is cut off from a statement must not invert it.
-        let is_kept = is_question || last_turn(self.text).is_none_or(|turn| turn <= end);
+        let is_kept = last_turn(self.text, is_question).is_none_or(|turn| turn <= end);
         (end > start && end - start <= LONGEST && is_kept).then_some(start..end)
     }
 
