@@ -3,16 +3,18 @@
 use super::compose::SIGN;
 use crate::{
     language::{Language, last_turn},
-    phrases::{phrase_lists, word_lists},
+    phrases::{Phrases, phrase_lists, word_lists},
     segments::{Kind, Segment},
     spoken::asks,
     terms::is_common,
-    words::{Form, Word, keys, words},
+    words::{Form, Word, words},
 };
 
 word_lists! {
     /// Words at the beginning of a sentence whose main clause comes later.
     CONDITIONS = "if when whenever unless until once while although though because since after before even as except";
+    /// Words that join a clause.
+    JOINS = "but and so or yet";
 }
 
 phrase_lists! {
@@ -20,6 +22,11 @@ phrase_lists! {
     REQUESTS = "can you help | can you explain | can you show | can you tell | can you give | can you suggest | \
         could you help | could you explain | could you show | could you tell | if you could help | how can i | how do i | \
         what should i | should i | what do you think | any tips | any advice";
+    /// Phrases of somebody who wonders, which limit nothing that was said before.
+    WONDERS = "i'm not sure how | i'm not sure what | i'm not sure where | i'm not sure if i | i'm not sure if this | \
+        i'm not sure if that | i'm not sure if it's | i don't know how | i'm wondering | i was wondering | \
+        i'm kinda curious | i'm curious | i want to know | i'd like to know | i need help | i'm having trouble | \
+        i'm still unsure | i'm finding it hard | i'm trying to understand | i'm trying to decide";
 }
 
 /// Minimum words of a beginning.
@@ -42,12 +49,22 @@ pub(super) fn beginning(segment: &Segment, around: Language, fits: &dyn Fn(&str)
         return None;
     }
     let all: Vec<Word<'_>> = words(text).collect();
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     // "If the ferry is late, …" would be told as a fact.
     if all.first().is_some_and(|word| CONDITIONS.contains(&word.key)) {
         return None;
     }
-    let is_question = asks(text) || REQUESTS.are_in(&keys(text));
-    let turn = last_turn(text, is_question).unwrap_or(0);
+    let place = |phrases: &Phrases<()>| {
+        (0..all.len()).find(|at| phrases.at(keys.get(*at..).unwrap_or_default()).next().is_some())
+    };
+    let request = place(&REQUESTS);
+    let is_question = asks(text) || request.is_some();
+    let wonders = [request, place(&WONDERS)].into_iter().flatten().min();
+    // "…, but I'm not sure how"
+    let joins = |at: usize| at.checked_sub(1).filter(|at| keys.get(*at).is_some_and(|key| JOINS.contains(key)));
+    let wonders = wonders.map(|at| joins(at).unwrap_or(at)).and_then(|at| all.get(at)).map(|word| word.at);
+    let said = text.get(..wonders.unwrap_or(if is_question { 0 } else { text.len() })).unwrap_or_default();
+    let turn = last_turn(said, false).max(last_turn(text, true)).unwrap_or(0);
     let sign = if is_question { ASKS } else { SIGN };
     let end_of = |word: &Word<'_>| word.at + word.text.len();
     let is_clause = |word: &Word<'_>| text.get(end_of(word)..).is_some_and(|rest| rest.starts_with([',', ';']));
