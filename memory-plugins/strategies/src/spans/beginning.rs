@@ -1,5 +1,7 @@
 //! Beginnings of sentences that may stand for the whole.
 
+use std::borrow::Cow;
+
 use super::compose::SIGN;
 use crate::{
     language::{Language, last_turn},
@@ -31,21 +33,22 @@ phrase_lists! {
 
 /// Minimum words of a beginning.
 const FEWEST: usize = 4;
+/// Maximum further segments of a sentence; a longer one is a log or a list.
+const SEGMENTS: usize = 8;
 /// Maximum ends that are tried.
 const TRIED: usize = 64;
 /// Sign after a truncated question.
 const ASKS: &str = "…?";
 
-/// The longest beginning of a segment that fits, with the sign of an omission; `None` if the segment may not be cut.
-/// `around` is the language of its message.
-pub(super) fn beginning(segment: &Segment, around: Language, fits: &dyn Fn(&str) -> bool) -> Option<String> {
-    let text = segment.text.as_str();
-    if matches!(segment.kind, Kind::Code | Kind::Data | Kind::Row) {
-        return of_data(text, fits);
+/// The longest beginning of a sentence that fits, with the sign of an omission; `None` if it may not be cut. `segments`
+/// begin with its first one, `around` is the language of its message.
+pub(super) fn beginning(segments: &[Segment], around: Language, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+    let first = segments.first()?;
+    if matches!(first.kind, Kind::Code | Kind::Data | Kind::Row) {
+        return of_data(&first.text, fits);
     }
-    // The rest of a sentence that is longer than a segment is not seen.
-    let is_seen = segment.begins && segment.ends;
-    if !is_seen || !Language::of(text).may_be_cut(around) {
+    let text = &*sentence(segments)?;
+    if !Language::of(text).may_be_cut(around) {
         return None;
     }
     let all: Vec<Word<'_>> = words(text).collect();
@@ -84,6 +87,23 @@ pub(super) fn beginning(segment: &Segment, around: Language, fits: &dyn Fn(&str)
     let clause = ends.iter().rev().find(|(end, is_clause)| *is_clause && *end <= longest).map(|(end, _)| *end);
     let end = clause.filter(|end| end * 3 >= longest * 2 && fits(&with_sign(*end))).unwrap_or(longest);
     Some(with_sign(end))
+}
+
+/// The sentence that begins with the first segment; a very long one has several.
+fn sentence(segments: &[Segment]) -> Option<Cow<'_, str>> {
+    let (first, rest) = segments.split_first().filter(|(first, _)| first.begins)?;
+    if first.ends {
+        return Some(Cow::Borrowed(&first.text));
+    }
+    let mut text = first.text.clone();
+    for segment in rest.iter().take(SEGMENTS).take_while(|segment| !segment.begins) {
+        text.push(' ');
+        text.push_str(&segment.text);
+        if segment.ends {
+            return Some(Cow::Owned(text));
+        }
+    }
+    None
 }
 
 /// The beginning of a line of code or data, cut after a word.

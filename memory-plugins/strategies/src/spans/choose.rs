@@ -198,7 +198,7 @@ impl<'a> Chooser<'a> {
             let fits = |text: &str| {
                 self.job.counter.count(&self.composer.write_beginning(segment, text)) <= self.job.max_tokens
             };
-            let of = self.reading.segments.get(segment)?;
+            let of = self.reading.segments.get(segment..)?;
             let text = beginning(of, self.reading.language_around(segment), &fits)?;
             Some(self.composer.write_beginning(segment, &text))
         })
