@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role};
-use memory_strategies::{Backward, Gist, backward};
+use memory_strategies::{Backward, Gist, backward, said};
 
 /// Number of earlier messages that a message may refer to.
 pub(crate) const LOOKED_BACK: usize = 24;
@@ -56,7 +56,7 @@ impl EarlierMessage {
 impl Links {
     /// Adds the next message, whose text is given.
     pub(crate) fn add(&mut self, node: &Node, text: &str) {
-        let message = &node.message;
+        let (message, text) = (&node.message, &*said(text));
         let derived = || Some(self.relation(node, backward(text)?, &Gist::of(text))).flatten();
         if let Some(relation) = node.relates_to.or_else(derived) {
             self.found.push(Link { node: node.id, relation });

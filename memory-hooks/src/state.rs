@@ -61,8 +61,7 @@ pub struct DerivedState {
     pub first_at: Option<Timestamp>,
     /// Time of the last message.
     pub last_at: Option<Timestamp>,
-    /// Goal of the user: the last one that is called so, or else the wish that is most about the conversation's
-    /// subjects.
+    /// Goal of the user: the last one that is called so, or else the first wish at the beginning.
     pub goal: Option<Statement>,
     /// Decisions that still hold, at most eight, in order: the latest, and those about frequent subjects.
     pub decisions: Vec<Statement>,
@@ -147,10 +146,13 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     let of_kind = |kind| standing.get(&kind).cloned().unwrap_or_default();
     let decisions = of_kind(StandingKind::Decision);
     let asked = reader.open.statements();
-    let open = newest([of_kind(StandingKind::Open), asked].concat());
+    // A labelled question is as open as any other.
+    let is_open = |point: &Statement| !point.text.ends_with('?') || asked.iter().any(|asked| asked.text == point.text);
+    let points: Vec<_> = of_kind(StandingKind::Open).into_iter().filter(is_open).collect();
+    let open = newest([points, asked.clone()].concat());
     let mut open = redacted(open, &snapshot.redactor);
     open.dedup_by(|a, b| a.node == b.node && (a.text.contains(&b.text) || b.text.contains(&a.text)));
-    let goal = reader.goal(&frequent.join(" ")).map(|goal| goal.redacted(&snapshot.redactor));
+    let goal = reader.goal().map(|goal| goal.redacted(&snapshot.redactor));
     let topic = |subject: memory_strategies::Subject| Topic {
         name: subject.name,
         messages: subject.messages,
@@ -215,10 +217,18 @@ async fn standing_statements(
     Ok(found)
 }
 
+/// The statement of a line, with `…` if the rest of its sentence is left out.
 fn stated(node: &Node, line: &StandingLine) -> Option<Statement> {
     let at = usize::try_from(line.standing.at).ok()?;
+    let end = at + usize::from(line.standing.bytes);
     let text = node.message.text();
-    Some(Statement::of(node, text.get(at..at + usize::from(line.standing.bytes))?))
+    let mut statement = Statement::of(node, text.get(at..end)?);
+    let goes_on = |rest: &str| rest.trim_start_matches(' ').starts_with(|c: char| c == ',' || c.is_alphanumeric());
+    let is_whole = statement.text.ends_with(['.', '!', '?', '。']) || !text.get(end..).is_some_and(goes_on);
+    if !is_whole {
+        statement.text.push('…');
+    }
+    Some(statement)
 }
 
 /// The newest statements, in order.

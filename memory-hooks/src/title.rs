@@ -48,24 +48,23 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
     Ok(of_beginning(&read.nodes).map(|text| Title { text, is_derived: true }))
 }
 
-/// A title by the first user's message that has words, or else by the model's. Messages that are excluded from
-/// summaries are skipped, and so are instructions and tools.
+/// A title by the first user's message with content, or else by the model's, or else by any words. Messages that are
+/// excluded from summaries are skipped, and so are instructions and tools.
 fn of_beginning(nodes: &[Node]) -> Option<String> {
-    let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none();
+    let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.said_as() != Role::Tool;
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);
-    by(Role::User).chain(by(Role::Assistant)).find_map(|node| memory_strategies::title(&words(&node.message)))
+    let texts: Vec<_> = by(Role::User).chain(by(Role::Assistant)).map(|node| words(&node.message)).collect();
+    let of_matter = texts.iter().filter(|text| memory_strategies::has_matter(text));
+    let mut titles = of_matter.chain(&texts).filter_map(|text| memory_strategies::title(text)).peekable();
+    let first = titles.peek().cloned();
+    // "Flores?" may begin a meeting.
+    titles.find(|title| title.split_whitespace().nth(1).is_some()).or(first)
 }
 
-/// Beginnings of texts that a program puts among the words of a person.
-const WRAPPED: [&str; 6] =
-    ["<command-", "<local-command-", "<system-reminder>", "<task-notification>", "<bash-", "<ide_"];
-
-/// Words of a message: no calls, no pictures, and nothing that a program wrapped.
+/// Words of a message: no calls, no results, no pictures.
 pub(crate) fn words(message: &Message) -> String {
     let texts = message.content.iter().filter_map(|block| match block {
-        ContentBlock::Text(text) if !WRAPPED.iter().any(|begin| text.trim_start().starts_with(begin)) => {
-            Some(text.as_str())
-        }
+        ContentBlock::Text(text) => Some(text.as_str()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -88,6 +87,7 @@ mod tests {
             Message::text_of(Role::System, "You are a guide."),
             Message::assistant("How can I help you today?"),
             Message::user("!"),
+            Message::user("Hello there."),
             Message::user("Hi! Which train goes to Oslo?"),
         ];
         assert_eq!(of_beginning(&nodes(messages)).as_deref(), Some("Which train goes to Oslo?"));

@@ -237,7 +237,7 @@ fn builtins() -> [Entry; 3] {
     let rules = "Words that announce decisions, promises, preferences, errors; figures; code.";
     [
         summarizer(Arc::new(FirstWords), "The first eight words of each message."),
-        summarizer(Arc::new(Spans), "Clauses and phrases cut out whole, with the speaker and a sign for each gap."),
+        summarizer(Arc::new(Spans), "Whole sentences with the speaker; a sentence that is changed later is left out."),
         entry(Rules.identity(), StrategyKind::Scorer, rules, StrategySource::Scorer(Arc::new(Rules))),
     ]
 }

@@ -1,27 +1,39 @@
 //! Questions that have no answer yet.
 
-use memory_core::{Node, NodeKind};
-use memory_strategies::{Gist, leaves_open, questions};
+use memory_core::{Node, Role};
+use memory_strategies::{Gist, is_offer, is_undecided, leaves_open, questions};
 
 use super::Statement;
 
 /// Questions that are followed: the newest.
 const MOST: usize = 64;
+/// Messages after which a conversation without a model is a meeting.
+const MEETING: u64 = 40;
+/// Most words of an answer that leaves a question open; a longer one answers something.
+const SHORT: usize = 40;
 
 /// The questions of a conversation that have no answer yet, by rules.
 ///
-/// The next message of the other side answers a question, unless it says that it cannot yet. Then the question stays
-/// open until a later message has half of its informative words.
+/// The next message of another speaker answers a question, unless it says that it cannot yet, or the asker said that it
+/// is undecided. Then the question stays open until a later message has half of its informative words, or the other
+/// side goes on. Of a model, only a question at the end of its message counts, unless it is an offer.
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions {
     asked: Vec<Asked>,
+    /// Speaker of the last message.
+    last: String,
+    /// Number of messages.
+    said: u64,
+    /// True if a model, or somebody in its place, speaks.
+    has_model: bool,
 }
 
 #[derive(Debug)]
 struct Asked {
     statement: Statement,
-    by: NodeKind,
     gist: Gist,
+    /// True if its asker said that it is undecided.
+    is_undecided: bool,
     /// True if the other side has said that it cannot answer yet.
     is_left_open: bool,
 }
@@ -32,25 +44,44 @@ impl OpenQuestions {
         if text.trim().is_empty() {
             return;
         }
-        let (by, leaves_open, said) = (node.kind(), leaves_open(text), Gist::of(text));
+        let by = node.message.voice();
+        let leaves_open = text.split_whitespace().nth(SHORT).is_none() && leaves_open(text);
+        let said = Gist::of(text);
+        // "I don't know yet." "Found it: 40 euros."
+        let goes_on = self.last == by;
         self.asked.retain_mut(|question| {
-            if question.is_left_open {
-                return leaves_open || 2 * question.gist.shared(&said) < question.gist.len().max(1);
+            let is_own = question.statement.speaker == by;
+            if question.is_left_open || question.is_undecided {
+                let is_taken_up = 2 * question.gist.shared(&said) >= question.gist.len().max(1);
+                return leaves_open || !is_taken_up && (question.is_undecided || is_own || !goes_on);
             }
-            question.is_left_open = question.by != by && leaves_open;
-            question.by == by || question.is_left_open
+            question.is_left_open = !is_own && leaves_open;
+            is_own || question.is_left_open
         });
-        for range in questions(text) {
-            let part = text.get(range).unwrap_or_default();
+        let is_undecided = is_undecided(text);
+        let is_model = by.eq_ignore_ascii_case(Role::Assistant.as_str());
+        let found = questions(text);
+        for range in &found {
+            let part = text.get(range.clone()).unwrap_or_default();
+            // Within its answer a model asks for the sake of the answer.
+            if is_model && (found.len() > 1 || text.trim_end().len() > range.end || is_offer(part)) {
+                continue;
+            }
             let (statement, gist) = (Statement::of(node, part), Gist::of(part));
-            self.asked.push(Asked { statement, by, gist, is_left_open: false });
+            self.asked.push(Asked { statement, gist, is_undecided, is_left_open: false });
         }
         let from = self.asked.len().saturating_sub(MOST);
         self.asked.drain(..from);
+        by.clone_into(&mut self.last);
+        self.said += 1;
+        self.has_model |= node.message.role == Role::Assistant;
     }
 
     pub(super) fn statements(&self) -> Vec<Statement> {
-        self.asked.iter().map(|question| question.statement.clone()).collect()
+        // "Is everybody content?" ends a meeting.
+        let is_meeting = !self.has_model && self.said > MEETING;
+        let is_open = |asked: &&Asked| !is_meeting || asked.is_left_open || asked.is_undecided;
+        self.asked.iter().filter(is_open).map(|question| question.statement.clone()).collect()
     }
 }
 
@@ -83,6 +114,35 @@ mod tests {
         let mut talk = vec![asked, Message::assistant("I don't know yet, let me ask them."), Message::user("Fine.")];
         assert_eq!(open(&talk), ["What does the rental car in Palermo cost?"]);
         talk.push(Message::assistant("The rental car in Palermo is 40 euros a day."));
+        assert_eq!(open(&talk), [""; 0]);
+    }
+
+    #[test]
+    fn a_question_that_its_asker_leaves_open_survives_the_reply() {
+        let fee = "Do we charge a fee for no-shows?";
+        let asked = Message::user(format!("{fee} I don't know yet, ask me next week."));
+        let mut talk = vec![asked, Message::assistant("I'll ask you next week."), Message::user("Fine.")];
+        assert_eq!(open(&talk), [fee]);
+        talk.push(Message::user("We charge a fee of 20 euros for no-shows."));
+        assert_eq!(open(&talk), [""; 0]);
+    }
+
+    #[test]
+    fn a_model_that_goes_on_has_its_answer() {
+        let asked = Message::user("Which module parses the invoices?");
+        let talk = [asked, Message::assistant("I don't know yet, I search."), Message::assistant("It is the ledger.")];
+        assert_eq!(open(&talk), [""; 0]);
+    }
+
+    #[test]
+    fn an_offer_is_no_question() {
+        assert_eq!(open(&[Message::assistant("Would you like me to sketch the schema?")]), [""; 0]);
+    }
+
+    #[test]
+    fn another_person_answers_too() {
+        let by = |name: &str, text: &str| Message::user(text).speaker(name);
+        let talk = [by("Ana", "Which colour has the remote control?"), by("Ben", "It is yellow.")];
         assert_eq!(open(&talk), [""; 0]);
     }
 

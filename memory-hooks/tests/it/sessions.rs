@@ -454,7 +454,8 @@ fn figures_over_time_add_up_to_those_of_the_whole() {
     let world = World::new();
     let message = |number: i64| {
         let at = Timestamp::from_millis(MAY + number * DAY / 8);
-        (line(usize::try_from(number).unwrap() + 1, 20), at)
+        let message = line(usize::try_from(number).unwrap() + 1, 20);
+        (Message::text_of(message.role, format!("{} about the harbour.", message.text())), at)
     };
     block_on(world.talk.append_batch((0..80).map(message).collect())).unwrap();
     block_on(world.talk.compact()).unwrap();

@@ -116,7 +116,7 @@ const PHRASES: &[(Cues, &str)] = &[
 ];
 
 /// Words that negate a decision that follows closely.
-pub(crate) const NEGATIONS: &str = "not never no cannot nobody nothing nowhere neither nor none hardly barely without undecided ain't \
+const NEGATIONS: &str = "not never no cannot nobody nothing nowhere neither nor none hardly barely without undecided ain't \
     aren't can't couldn't didn't doesn't don't hadn't hasn't haven't isn't mightn't mustn't needn't \
     shouldn't wasn't weren't won't wouldn't nicht kein keine keinen nie niemals ohne pas jamais sans \
     nunca nada sin не нет никогда";

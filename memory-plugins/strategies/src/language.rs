@@ -24,11 +24,13 @@ word_lists! {
         para con pero muy más como il lo gli di che non per sono della nel ma anche uno e o os um uma não \
         com mas dos das em ao ve bir bu için değil ile çok ama olarak och att det som är inte på av ett jag \
         vi og ikke nie się jest na do że są dla ja ei että on";
-    /// English words that can invert the meaning of the words before them in a sentence.
-    TURN_KEYS = "not cannot can't don't doesn't didn't won't isn't aren't wasn't weren't wouldn't shouldn't couldn't \
-        never no none nobody nothing neither nor but however though although except unless until only if \
-        false untrue wrong veto vetoed rejected refused declined cancelled canceled withdrew withdrawn took \
-        take taken back instead against thought hardly barely without supposedly allegedly";
+    /// English words that can limit or deny the words before them in a statement.
+    LIMIT_KEYS = "not cannot can't don't doesn't didn't won't isn't aren't wasn't weren't wouldn't shouldn't couldn't \
+        no none nobody nothing neither nor but however though although except unless until only if thought hardly \
+        barely without supposedly allegedly take taken back";
+    /// English words that take back the words before them, also in a question.
+    TURN_KEYS = "never false untrue wrong veto vetoed rejected refused declined cancelled canceled withdrew withdrawn \
+        took instead against";
 }
 
 /// Number of first words of a sentence in which these words cannot invert anything.
@@ -88,10 +90,12 @@ impl Language {
     }
 }
 
-/// True if a later part of an English sentence may invert the meaning of an earlier one, so that no part may be quoted:
-/// "You may delete the backups and the logs, only after the auditors have left."
-pub(crate) fn turns(sentence: &str) -> bool {
-    words(sentence).skip(BEGINNING).any(|word| TURN_KEYS.contains(&word.key))
+/// End of the last word that may invert the meaning of an earlier part of an English sentence: "You may delete the
+/// backups and the logs, only after the auditors have left." What a question says before "but" is said all the same.
+pub(crate) fn last_turn(sentence: &str, is_question: bool) -> Option<usize> {
+    let turns = |key: &u64| TURN_KEYS.contains(key) || !is_question && LIMIT_KEYS.contains(key);
+    let turns = words(sentence).skip(BEGINNING).filter(|word| turns(&word.key));
+    turns.last().map(|word| word.at + word.text.len())
 }
 
 #[cfg(test)]

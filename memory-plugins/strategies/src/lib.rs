@@ -7,7 +7,7 @@
 //! A summarizer implements [`Summarizer`](memory_core::port::Summarizer) and writes the summaries of messages. Its method
 //! `write` does the same synchronously:
 //!
-//! - [`Spans`], the default: whole clauses and phrases.
+//! - [`Spans`], the default: whole sentences.
 //! - [`FirstWords`](memory_core::text::FirstWords), of `memory-core`: the beginning of each message.
 //!
 //! A scorer implements [`ImportanceScorer`](memory_core::port::ImportanceScorer) and rates how important messages are.
@@ -20,7 +20,8 @@
 //! Functions for a whole conversation: [`title`] names it by its first message, [`goal`] finds what a user wants to
 //! achieve, [`Subjects`] its subjects, and [`questions`] its questions; [`leaves_open`] detects an answer that leaves a
 //! question open, [`backward`] a message that follows up or corrects an earlier one, and [`speaks_of_earlier`] one that
-//! refers to another conversation. [`Gist`] compares two texts. [`sentences`] splits a text.
+//! refers to another conversation. [`Gist`] compares two texts. [`sentences`] splits a text, and [`said`] leaves out what
+//! a program put around the words of a person; all functions read only what is said.
 //!
 //! All strategies are pure: the output depends only on the jobs, and nothing is read or stored. The work of
 //! summarizers is linear in the text. The crate has no Cargo features.
@@ -37,6 +38,7 @@ mod phrases;
 mod reading;
 mod references;
 mod rules;
+mod said;
 mod sections;
 mod segments;
 mod sentences;
@@ -50,8 +52,9 @@ mod words;
 
 pub use gist::Gist;
 pub use goal::{Goal, goal};
-pub use references::{Backward, backward, leaves_open, questions, speaks_of_earlier};
+pub use references::{Backward, backward, is_offer, is_undecided, leaves_open, questions, speaks_of_earlier};
 pub use rules::Rules;
+pub use said::said;
 pub use sentences::sentences;
 pub use spans::Spans;
 pub use standing::{Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};

@@ -164,11 +164,16 @@ fn inline(tail: &str, before: Option<char>) -> Inline<'_> {
         };
     }
     if let Some(escaped) = tail.strip_prefix('\\') {
-        let mark = escaped.chars().next().filter(|c| matches!(c, '*' | '_' | '`' | '#' | '[' | ']' | '~'));
-        return if mark.is_some() {
-            Inline::Words { words: escaped.get(..1).unwrap_or_default(), after: escaped.get(1..).unwrap_or_default() }
-        } else {
-            Inline::Keep(1)
+        return match escaped.chars().next() {
+            // A separator of speakers is escaped by the caller.
+            Some('|') => Inline::Words { words: "/", after: escaped.get(1..).unwrap_or_default() },
+            Some(c) if c.is_ascii_punctuation() && c != '\\' => Inline::Words {
+                words: escaped.get(..1).unwrap_or_default(),
+                after: escaped.get(1..).unwrap_or_default(),
+            },
+            // A letter may follow in a path or a formula; at the end of a line a backslash only breaks it.
+            Some(c) if c.is_alphanumeric() => Inline::Keep(1),
+            _ => Inline::Skip(1),
         };
     }
     let image = tail.strip_prefix('!').unwrap_or(tail);
@@ -306,6 +311,8 @@ mod tests {
         assert_eq!(plain("snake_case and __init__ and __loud words__"), "snake_case and __init__ and loud words");
         assert_eq!(plain("a\t\tb\u{7}c"), "a b c");
         assert_eq!(plain("\\*kept\\*"), "*kept*");
+        assert_eq!(plain(r"a \| Ben: b\"), "a / Ben: b");
+        assert_eq!(plain(r"C:\temp and \(x\)"), r"C:\temp and (x)");
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn place(key: u64) -> (usize, u64) {
 }
 
 /// The spellings of a phrase with straight and with curved apostrophes.
-pub(crate) fn spellings(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+fn spellings(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let curved = text.contains('\'').then(|| Cow::Owned(text.replace('\'', "’")));
     std::iter::once(Cow::Borrowed(text)).chain(curved)
 }

@@ -5,8 +5,10 @@ use memory_core::{SummaryMetadata, port::SummaryJob, text::floor_char_boundary};
 use crate::{
     cues::Cues,
     fit::fit,
+    language::Language,
     markup::push_folded,
     rules::Signs,
+    said::said,
     sections::Section,
     segments::{Kind, Segment, cut},
     terms::{Terms, to_f32},
@@ -26,6 +28,8 @@ pub(crate) struct Reading<'a> {
     pub terms: Terms,
     /// The first segment of each part, in order; for an empty part, that of the next.
     pub parts: Vec<usize>,
+    /// The language of each part.
+    languages: Vec<Language>,
     tokens_per_byte: f32,
 }
 
@@ -46,7 +50,19 @@ impl<'a> Reading<'a> {
         }
         let terms = Terms::read(&segments, job.sources.len());
         let tokens_per_byte = tokens_per_byte(job, &segments);
-        Self { job, segments, terms, parts: firsts, tokens_per_byte }
+        let end = |part: usize| firsts.get(part + 1).copied().unwrap_or(segments.len());
+        let of_part = |(part, first): (usize, &usize)| {
+            let segments = segments.get(*first..end(part)).unwrap_or_default().iter();
+            segments.map(|segment| Language::of(&segment.text)).fold(Language::default(), Language::with)
+        };
+        let languages = firsts.iter().enumerate().map(of_part).collect();
+        Self { job, segments, terms, parts: firsts, languages, tokens_per_byte }
+    }
+
+    /// The language of the part that a segment belongs to.
+    pub(crate) fn language_around(&self, segment: usize) -> Language {
+        let part = self.parts.partition_point(|first| *first <= segment).checked_sub(1);
+        part.and_then(|part| self.languages.get(part)).copied().unwrap_or_default()
     }
 
     /// The approximate cost in tokens of this many bytes, at least 1.
@@ -136,13 +152,13 @@ fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
     (to_f32(job.counter.count(&sample)) / bytes).max(0.01)
 }
 
-/// Beginning of sources that have no letter or digit; blank only if the sources are.
+/// Beginning of sources of which no letter or digit is said; blank only if the sources are.
 pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
     const ENOUGH: usize = 4096;
     let mut text = String::new();
     for source in job.sources {
-        let head = source.text.get(..floor_char_boundary(&source.text, ENOUGH)).unwrap_or_default();
-        push_folded(head, &mut text);
+        let said = said(&source.text);
+        push_folded(said.get(..floor_char_boundary(&said, ENOUGH)).unwrap_or_default(), &mut text);
         text.push(' ');
         if text.len() > ENOUGH {
             break;

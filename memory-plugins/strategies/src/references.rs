@@ -6,18 +6,24 @@ use crate::{
     gist::Gist,
     phrases::{Phrases, phrase_lists},
     spoken::{asks, offset, spoken},
+    standing::is_labelled_change,
     words::{keys, words},
 };
 
 phrase_lists! {
     /// Phrases of people who cannot answer yet.
-    UNANSWERED_PHRASES = "i don't know | i do not know | i'm not sure | i am not sure | not sure yet | \
-        let me check | let me find out | let me ask | i'll check | i will check | i'll find out | i will find out | \
-        i'll ask | i will ask | i'll get back | i will get back | i'll let you know | i will let you know | \
-        i have to check | i need to check | i'd have to check | i can't say | i cannot say | i can't tell | \
-        i cannot tell | no idea | we'll see | we will see | ask me later | i have no information | \
-        i don't have that information | i don't have information | remains to be seen | not decided yet | \
-        ich weiß nicht | keine ahnung";
+    UNANSWERED_PHRASES = "i don't know yet | i do not know yet | i'm not sure yet | i am not sure yet | not sure yet | \
+        i'll get back to you | i will get back to you | i'll let you know | i will let you know | i can't say yet | \
+        i cannot say yet | i can't tell yet | i cannot tell yet | ask me later | remains to be seen | \
+        not decided yet | ich weiß es noch nicht | das weiß ich noch nicht";
+    /// Phrases of people who leave their own question open.
+    UNDECIDED_PHRASES = "don't know yet | do not know yet | not sure yet | ask me later | ask me again | ask me next | \
+        remains to be seen | not decided yet | haven't decided | have not decided | to be decided | i'll tell you later | \
+        weiß ich noch nicht | weiß es noch nicht | noch nicht entschieden";
+    /// Questions of an assistant that are offers or phrases of courtesy.
+    OFFERS = "would you like | do you want me | shall i | should i | can i | may i | want me to | let me know | \
+        how can i | how does that | does that | does this | do these | is there anything | anything else | \
+        what do you think | are you ready | ready to | sound good | make sense | soll ich | möchtest du | kann ich";
 }
 
 /// Minimum words of a question; "Why?" asks about what was just said.
@@ -34,10 +40,22 @@ pub fn questions(text: &str) -> Vec<Range<usize>> {
     spoken(text).filter(|sentence| asks(sentence)).filter(has_matter).map(range).collect()
 }
 
-/// True if an answer with this text leaves the question open: "I don't know yet, let me check."
+/// True if an answer with this text leaves the question open: "I don't know yet."
 #[must_use]
 pub fn leaves_open(text: &str) -> bool {
     spoken(text).any(|sentence| UNANSWERED_PHRASES.are_in(&keys(sentence)))
+}
+
+/// True if a message with this text leaves its own question open: "Do we charge a fee? I don't know yet."
+#[must_use]
+pub fn is_undecided(text: &str) -> bool {
+    spoken(text).any(|sentence| !asks(sentence) && UNDECIDED_PHRASES.are_in(&keys(sentence)))
+}
+
+/// True if a question of an assistant is an offer or courtesy, which nobody has to answer: "Would you like a sketch?"
+#[must_use]
+pub fn is_offer(question: &str) -> bool {
+    OFFERS.are_in(&keys(question))
 }
 
 /// Phrases at the beginning of a message that corrects the other side.
@@ -46,7 +64,8 @@ const CORRECTS: &str = "that's wrong | that is wrong | that's not right | that i
                         you are wrong | wrong | no it's | no it is | no it isn't | no that's | no that is | no the | no not | \
                         no i said | no i don't | no i didn't | no we | wait no | das stimmt nicht | das ist falsch | nein das";
 /// Phrases at the beginning of a message that corrects its own speaker.
-const CORRECTS_OWN: &str = "i meant | i mean | no i meant | no i mean | sorry i meant | sorry i mean | sorry it's | sorry the | \
+const CORRECTS_OWN: &str = "then we change it | we change it | change of plan | \
+                            change of plans | new decision | i meant | i mean | no i meant | no i mean | sorry i meant | sorry i mean | sorry it's | sorry the | \
                             correction | scratch that | my mistake | i was wrong | i made a mistake | i made an error | \
                             i misspoke | i mistyped | i apologize for | i apologise for | you're right i | you are right i | \
                             actually make it | actually no | actually it's | actually it is | actually the | actually i | \
@@ -83,6 +102,9 @@ static REFERENCES: LazyLock<Phrases<Backward>> = LazyLock::new(|| {
 pub fn backward(text: &str) -> Option<Backward> {
     let mut said = spoken(text);
     let first = said.next()?;
+    if is_labelled_change(first) {
+        return Some(Backward::CorrectsOwn);
+    }
     // The phrase may span two sentences: "No. It's on Friday."
     let is_short = words(first).count() < 3;
     let keys: Vec<u64> =
@@ -123,8 +145,15 @@ mod tests {
     #[test]
     fn an_answer_may_leave_a_question_open() {
         assert!(leaves_open("Good question. I don’t know yet."));
-        assert!(leaves_open("Let me check with the station."));
+        assert!(!leaves_open("Let me check with the station."), "a model checks and answers");
         assert!(!leaves_open("From platform 9."));
+    }
+
+    #[test]
+    fn somebody_may_leave_their_own_question_open() {
+        assert!(is_undecided("Do we charge a fee for no-shows? I don't know yet, ask me next week."));
+        assert!(!is_undecided("Do you not know yet whether we charge a fee?"));
+        assert!(is_offer("Would you like me to sketch the schema?") && !is_offer("Which database do you use?"));
     }
 
     fn check(text: &str, expected: Option<Backward>) {
@@ -138,6 +167,7 @@ mod tests {
         check("No. It's on Friday.", Some(Backward::Corrects));
         check("Sorry, I meant Thursday.", Some(Backward::CorrectsOwn));
         check("Actually, make it four people.", Some(Backward::CorrectsOwn));
+        check("Moved: go-live is 24 November.", Some(Backward::CorrectsOwn));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::{
     markup::{Line, classify, push_data, push_folded, push_plain, push_row},
-    sentences::sentences,
+    said::said_parts,
+    sentences::{pieces, whole_sentences},
 };
 
 /// A sentence, title, row or line of code.
@@ -14,6 +15,9 @@ pub(crate) struct Segment {
     pub kind: Kind,
     /// The index of its source.
     pub source: usize,
+    /// True if it begins its sentence, and true if it ends it; both, unless the sentence is very long.
+    pub begins: bool,
+    pub ends: bool,
 }
 
 /// The kind of a segment in its message.
@@ -36,8 +40,12 @@ pub(crate) enum Kind {
 /// A line of at least this length was probably wrapped by an editor, and continues in the next one.
 const WRAPPED: usize = 60;
 
-/// Appends the segments of `text`, in order.
+/// Appends the segments of what is said in `text`, in order.
 pub(crate) fn cut(source: usize, text: &str, out: &mut Vec<Segment>) {
+    said_parts(text).into_iter().for_each(|part| cut_part(source, part, out));
+}
+
+fn cut_part(source: usize, text: &str, out: &mut Vec<Segment>) {
     let mut cutter = SegmentCutter { source, out, paragraph: String::new(), line: String::new() };
     let mut fence: Option<(char, usize)> = None;
     let mut last_length = 0;
@@ -109,8 +117,17 @@ impl SegmentCutter<'_> {
     }
 
     fn push_all(&mut self, text: &str, kind: Kind) {
-        let segment = |text: &str| Segment { text: text.to_owned(), kind, source: self.source };
-        self.out.extend(sentences(text).filter(|text| text.chars().any(char::is_alphanumeric)).map(segment));
+        for sentence in whole_sentences(text) {
+            let mut pieces = pieces(sentence).map(str::trim).peekable();
+            let mut begins = true;
+            while let Some(piece) = pieces.next() {
+                let ends = pieces.peek().is_none();
+                if piece.chars().any(char::is_alphanumeric) {
+                    self.out.push(Segment { text: piece.to_owned(), kind, source: self.source, begins, ends });
+                }
+                begins = false;
+            }
+        }
     }
 }
 

@@ -15,13 +15,59 @@ const TITLES: &[&str] = &[
     "z.b",
 ];
 
+/// Words after which a full stop may not end a sentence that is written in lower case.
+const SHORTENED: &[&str] = &[
+    "approx", "incl", "resp", "bspw", "evtl", "misc", "dept", "corp", "vgl", "usw", "etc", "max", "min", "no", "nr",
+    "inc", "ltd", "ca", "ggf", "abs", "fig", "vol", "ch", "sec", "eq", "art", "pp", "jan", "feb", "aug", "sep", "oct",
+    "nov", "dec", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "al", "est", "op",
+];
+
+/// Words that begin a sentence also without a capital.
+const BEGINNERS: &[&str] = &["ok", "okay", "yes", "btw", "thanks", "pls", "please", "i", "i'm", "let's"];
+
 /// Words after which a full stop does not end a sentence if a figure follows.
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
 
 /// The sentences of `text` as trimmed slices, none blank, none longer than 360 bytes: a longer one is cut after a
 /// clause, otherwise after a word, otherwise anywhere.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    Sentences { rest: text }.flat_map(pieces).map(str::trim).filter(|sentence| !sentence.is_empty())
+    whole_sentences(text).flat_map(pieces).map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
+/// The sentences of `text` as trimmed slices, none blank, of any length.
+pub(crate) fn whole_sentences(text: &str) -> impl Iterator<Item = &str> {
+    Sentences { rest: text }.flat_map(thai_sentences).map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
+/// Minimum bytes of a Thai sentence.
+const THAI: usize = 48;
+/// Beginnings of Thai clauses that belong to the clause before: "but", "not", "because", "if", "so that".
+const THAI_JOINS: &[&str] = &["แต่", "ไม่", "เพราะ", "ถ้า", "เพื่อ", "และ", "หรือ", "ซึ่ง", "ที่"];
+
+/// The Thai sentences of a sentence. Thai ends a sentence with a blank, which is also a comma, so that short parts and
+/// parts that lean on the one before stay together.
+fn thai_sentences(sentence: &str) -> impl Iterator<Item = &str> {
+    let is_thai = |c: char| matches!(c, '\u{e00}'..='\u{e7f}');
+    let mut rest = sentence;
+    std::iter::from_fn(move || {
+        let ends = |at: &usize| {
+            let (head, tail) = rest.split_at_checked(*at).unwrap_or((rest, ""));
+            let next = tail.trim_start();
+            head.len() >= THAI
+                && next.len() >= THAI
+                && head.ends_with(is_thai)
+                && next.starts_with(is_thai)
+                && !THAI_JOINS.iter().any(|joins| next.starts_with(joins))
+        };
+        let end = if rest.len() < 2 * THAI || rest.is_ascii() {
+            rest.len()
+        } else {
+            rest.match_indices(' ').map(|(at, _)| at).find(ends).unwrap_or(rest.len())
+        };
+        let (one, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        rest = after.trim_start();
+        (!one.is_empty()).then_some(one)
+    })
 }
 
 struct Sentences<'a> {
@@ -67,8 +113,10 @@ fn end_of_first(text: &str) -> usize {
             continue;
         }
         let follows = text.get(end..).unwrap_or_default().trim_start().chars().next();
+        let head = text.get(..at).unwrap_or_default();
         let goes_on = (only_stop || c == '…') && follows.is_some_and(char::is_lowercase);
-        if goes_on || (only_stop && is_abbreviation(text.get(..at).unwrap_or_default(), follows)) {
+        let after = text.get(end..).unwrap_or_default();
+        if goes_on && !(only_stop && ends_lower_case(head, after)) || (only_stop && is_abbreviation(head, follows)) {
             continue;
         }
         return end;
@@ -112,6 +160,19 @@ pub(crate) fn closes(c: char) -> bool {
     matches!(c, '"' | '\'' | ')' | ']' | '}' | '”' | '’' | '»' | '」' | '』' | '）')
 }
 
+/// True if a sentence ends after `head` although the text behind it begins without a capital: "use tabs, not spaces.
+/// keep it short", "We take Oslo. ok, and the hotel?"
+fn ends_lower_case(head: &str, after: &str) -> bool {
+    let is_lower = head.chars().find(|c| c.is_alphabetic()).is_some_and(char::is_lowercase);
+    let next = after.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let last = head.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let fewest = if is_lower { 2 } else { 4 };
+    let is_word = last.chars().nth(fewest - 1).is_some() && last.chars().all(char::is_alphabetic);
+    let is_shortened = SHORTENED.iter().chain(TITLES).any(|known| known.eq_ignore_ascii_case(last));
+    let is_name = head.len().checked_sub(last.len() + 1).and_then(|at| head.as_bytes().get(at)) != Some(&b' ');
+    (is_lower || BEGINNERS.contains(&next)) && is_word && !is_name && !is_shortened
+}
+
 /// True if the stop after `head` marks an abbreviation.
 fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
     let start = head.rfind(|c: char| !(is_word_char(c) || c == '.')).map_or(0, |at| {
@@ -133,7 +194,7 @@ fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
 
 /// `sentence` if it is short enough, otherwise its pieces, cut after clauses, otherwise after words, otherwise
 /// anywhere.
-fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
     let mut rest = sentence;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -184,6 +245,22 @@ mod tests {
         check("会議は金曜日です。場所は東京です。", &["会議は金曜日です。", "場所は東京です。"]);
         check("यह ठीक है। चलो।", &["यह ठीक है।", "चलो।"]);
         check("هل هذا صحيح؟ نعم.", &["هل هذا صحيح؟", "نعم."]);
+        check(
+            "เมื่อคืนนี้ลูกค้าถามถึงยางจักรยาน สุดสัปดาห์ที่แล้วผมจัดการการบ้านภาษาอังกฤษ",
+            &["เมื่อคืนนี้ลูกค้าถามถึงยางจักรยาน", "สุดสัปดาห์ที่แล้วผมจัดการการบ้านภาษาอังกฤษ"],
+        );
+        check("เดือนนี้ในที่สุดก็เข้าใจต้นไม้ที่ระเบียง แต่ยังมีปัญหา", &["เดือนนี้ในที่สุดก็เข้าใจต้นไม้ที่ระเบียง แต่ยังมีปัญหา"]);
+    }
+
+    #[test]
+    fn who_writes_in_lower_case_ends_sentences_too() {
+        check(
+            "use tabs, not spaces, everywhere. keep answers short",
+            &["use tabs, not spaces, everywhere.", "keep answers short"],
+        );
+        check("We take Oslo. ok and the hotel?", &["We take Oslo.", "ok and the hotel?"]);
+        check("it takes approx. five days, i.e. a week", &["it takes approx. five days, i.e. a week"]);
+        check("See main.rs. then stop", &["See main.rs. then stop"]);
     }
 
     #[test]

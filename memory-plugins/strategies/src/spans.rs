@@ -1,13 +1,9 @@
-//! The span summarizer: quotes clauses and phrases, with a sign for omissions.
+//! The span summarizer: quotes whole sentences.
 
+mod beginning;
 mod choose;
-mod clauses;
 mod compose;
-mod lexis;
-mod quotes;
 mod speakers;
-mod units;
-mod verbs;
 
 use memory_core::{
     Level, WrittenBy,
@@ -17,38 +13,35 @@ use memory_core::{
 use crate::{
     markup::push_folded,
     reading::{Reading, unsegmented},
+    said::said,
     sections::SEPARATOR,
 };
 
-use self::{choose::choose, clauses::choose_clauses, compose::Composer, units::Units};
+use self::{choose::choose, compose::Composer};
 
-/// Summarizes by quoting clauses and phrases of the text: `Maya: We decided to rent the hall … for 1,850 euros. Who
-/// cooks…?`.
+/// Summarizes by quoting whole sentences: `Maya: We decided to rent the hall. | Ben: Who cooks?`.
 ///
-/// - A sentence is split into clauses (at punctuation, conjunctions, subjects after a comma) and phrases (at
-///   prepositions, commas, "and"). A negation keeps all that it governs, a condition its main clause, a verb of wanting
-///   or saying its complement. Phrases are never split, and no word is added but the speaker's name.
-/// - `…` marks an omission within a sentence, at its beginning and end too, `…?` a truncated question; whole sentences
-///   follow each other without a sign.
-/// - A sentence that is not English for certain is quoted whole or left out.
+/// - Sentences are quoted whole. If none fits, the beginning of an English sentence stands for it, with `…`: at least
+///   four words, cut after a clause or a word, and never before a word that may invert its meaning. A sentence of
+///   another language is whole or left out, since its verb or negation may come last.
+/// - Words that programs put into a message are left out ([`said`](crate::said())). Tool results, code, tables and titles
+///   are quoted only if there is nothing else.
+/// - Of several messages, a sentence that a later one changes is left out: "We use Redis", "Scratch Redis, we use
+///   RabbitMQ".
 /// - A SUMMARY begins with the speaker. A META or ARCHIVE separates the speakers by ` | `; consecutive messages of one
-///   speaker share the name.
-/// - A META or ARCHIVE consists of whole sentences, or of clauses with a verb: few intelligible statements rather than
-///   fragments of many. Titles, labels, formulas and small talk are used only if there is nothing else.
+///   speaker share the name. No word is added but the name.
 /// - Sources that fit are quoted in full.
 ///
-/// Phrases are chosen greedily by marginal value per cost (Lin and Bilmes, "Multi-document summarization via budgeted
-/// maximization of submodular functions", 2010): names, dates and figures first, then long words; more for decisions,
-/// wishes, questions and problems; little for greetings, code, tables and formulas. A message that ends with a question
-/// keeps a piece of it. The remaining tokens are filled with the beginning of one more phrase. Above SUMMARY, clauses
-/// are chosen the same way; first-person statements count more, a model's messages only by their beginning and end, and
-/// each further piece of one message less. The work is linear in the text.
+/// Sentences are chosen greedily by marginal value per cost (Lin and Bilmes, "Multi-document summarization via budgeted
+/// maximization of submodular functions", 2010): names, dates and figures first; more for decisions, wishes, questions
+/// and problems; little for greetings, formulas, and sentences that lean on the one before. Above SUMMARY a model's
+/// sentences count less. The work is linear in the text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy::new("spans", "4")
+        WrittenBy::new("spans", "5")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -69,18 +62,15 @@ impl Spans {
         let reading = Reading::of_parts(job, parts.iter().map(|(index, part)| (*index, part.section, part.text)));
         let metadata = reading.metadata();
         let names: Vec<String> = parts.iter().map(|(_, part)| speakers::label(&part.name, job)).collect();
-        if let Some(text) = whole(job, &parts, &names) {
+        let composer = Composer::new(&reading, &names);
+        let over = choose::superseded(job, &reading, &composer);
+        // A message that fits is shown as it is; among others, what is over would pass for current.
+        let is_told_whole = job.level < Level::Meta || !over.contains(&true);
+        if let Some(text) = is_told_whole.then(|| whole(job, &parts, &names)).flatten() {
             return WrittenSummary::new(text).metadata(metadata);
         }
-        if reading.segments.is_empty() {
-            return WrittenSummary::new(unsegmented(job)).metadata(metadata);
-        }
-        let units = Units::of(&reading);
-        let merges = job.level >= Level::Meta;
-        let composer = Composer::new(&reading, &units, &names, merges);
-        let clauses = merges.then(|| choose_clauses(job, &reading, &units, &composer)).flatten();
-        let text = clauses.or_else(|| choose(job, &reading, &units, &composer));
-        let text = text.unwrap_or_else(|| composer.cut(job, &reading));
+        let text = choose(job, &reading, &composer, &over);
+        let text = text.or_else(|| composer.omitted(job)).unwrap_or_else(|| unsegmented(job));
         WrittenSummary::new(text).metadata(metadata)
     }
 }
@@ -89,16 +79,17 @@ impl Spans {
 fn whole(job: &SummaryJob<'_>, parts: &[(usize, speakers::SpeakerPart<'_>)], names: &[String]) -> Option<String> {
     /// No token is longer.
     const BYTES_PER_TOKEN: usize = 128;
-    let bytes: usize = parts.iter().map(|(_, part)| part.text.len()).sum();
+    let texts: Vec<_> = parts.iter().map(|(_, part)| said(part.text)).collect();
+    let bytes: usize = texts.iter().map(|text| text.len()).sum();
     if bytes > usize::try_from(job.max_tokens).ok()?.saturating_mul(BYTES_PER_TOKEN) {
         return None;
     }
     let mut text = String::with_capacity(bytes);
     let mut last: Option<&str> = None;
-    for ((_, part), name) in parts.iter().zip(names) {
-        let mut said = String::with_capacity(part.text.len());
-        push_folded(part.text.trim(), &mut said);
-        let said = said.replace(SEPARATOR, " / ");
+    for (part, name) in texts.iter().zip(names) {
+        let mut folded = String::with_capacity(part.len());
+        push_folded(part.trim(), &mut folded);
+        let said = folded.replace(SEPARATOR, " / ");
         if said.trim().is_empty() {
             continue;
         }

@@ -1,7 +1,8 @@
-//! Sentences that the writer of a message says, without code, tables and quotations.
+//! Sentences that the writer of a message says, without code, tables, quotations and the words of programs.
 
 use crate::{
     markup::{Line, classify},
+    said::said_parts,
     sentences::sentences,
 };
 
@@ -17,26 +18,51 @@ pub(crate) fn spoken(text: &str) -> impl Iterator<Item = &str> {
     spoken_lines(text).flat_map(|line| sentences(line.text))
 }
 
-/// The lines of running text and lists, in order.
-pub(crate) fn spoken_lines<'a>(text: &'a str) -> impl Iterator<Item = SpokenLine<'a>> {
-    let mut fence = None;
-    let said = move |line: &'a str| {
-        match classify(line) {
-            Line::Fence(mark, count) => {
-                fence = match fence {
-                    None => Some((mark, count)),
-                    Some((open, least)) if open == mark && count >= least => None,
-                    still => still,
-                };
+/// A line of at least this length was probably wrapped by an editor, and continues in the next one.
+const WRAPPED: usize = 60;
+
+/// The lines of running text and lists, in order; a wrapped line includes the next one.
+pub(crate) fn spoken_lines(text: &str) -> impl Iterator<Item = SpokenLine<'_>> {
+    let mut found: Vec<SpokenLine<'_>> = Vec::new();
+    for part in said_parts(text) {
+        let mut fence = None;
+        let mut may_go_on = false;
+        for line in part.lines() {
+            let classified = classify(line);
+            let is_quoted = line.trim_start().starts_with('>');
+            let goes_on = std::mem::take(&mut may_go_on);
+            match classified {
+                Line::Fence(mark, count) => {
+                    fence = match fence {
+                        None => Some((mark, count)),
+                        Some((open, least)) if open == mark && count >= least => None,
+                        still => still,
+                    };
+                }
+                Line::Item(said) | Line::Text(said) if fence.is_none() && !is_quoted => {
+                    may_go_on = line.len() >= WRAPPED && !said.ends_with(['.', '!', '?', ':', '。', '！', '？']);
+                    let is_item = matches!(classified, Line::Item(_));
+                    let joined = found.last_mut().filter(|_| goes_on && !is_item && begins_within(said));
+                    match joined {
+                        Some(before) => before.text = span(text, before.text, said),
+                        None => found.push(SpokenLine { text: said, is_item }),
+                    }
+                }
+                _ => {}
             }
-            kind @ (Line::Item(text) | Line::Text(text)) if fence.is_none() && !line.trim_start().starts_with('>') => {
-                return Some(SpokenLine { text, is_item: matches!(kind, Line::Item(_)) });
-            }
-            _ => {}
         }
-        None
-    };
-    text.lines().filter_map(said)
+    }
+    found.into_iter()
+}
+
+/// True if a line begins like the middle of a sentence.
+fn begins_within(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_lowercase() || c.is_numeric())
+}
+
+/// The part of `text` from its slice `first` to its slice `last`.
+fn span<'a>(text: &'a str, first: &'a str, last: &str) -> &'a str {
+    text.get(offset(text, first)..offset(text, last) + last.len()).unwrap_or(first)
 }
 
 /// Byte offset in `text` of its slice `part`.
@@ -60,5 +86,13 @@ mod tests {
         assert_eq!(said, ["Look at this.", "First.", "Second!", "Why?"]);
         assert!(said.iter().all(|sentence| text.get(offset(text, sentence)..).unwrap().starts_with(sentence)));
         assert!(asks("Why (and how?)") && !asks("I asked \"why\"."));
+    }
+
+    #[test]
+    fn a_line_that_an_editor_wrapped_goes_on_in_the_next() {
+        let text = "We decided to keep the invoices of the last ten years in the old\nledger. Then we left.\nand so on";
+        let said: Vec<_> = spoken(text).collect();
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said[0].ends_with("the old\nledger."), "{said:?}");
     }
 }

@@ -1,18 +1,26 @@
 //! Detects standing statements in messages: instructions, preferences, decisions, open points, promises.
 
 mod announcing;
-mod cut;
+mod decisions;
 mod label;
 mod lines;
+mod rules;
+mod sentence;
+mod superseded;
 
+use std::ops::Range;
+
+use self::{decisions::decided, rules::is_rule, sentence::Sentence};
 use crate::{
-    sentences::sentences,
+    phrases::word_lists,
+    sentences::whole_sentences,
     spoken::{asks, offset, spoken_lines},
     terms::is_common,
     words::{Form, Word, words},
 };
 
 pub use lines::{StandingLine, StandingLines};
+pub(crate) use superseded::{Said, superseded};
 
 /// The kind of a standing statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,14 +62,16 @@ pub struct Standing {
     pub kind: StandingKind,
     /// Its byte offset in the text of the message.
     pub at: u32,
-    /// Its length in bytes, at most 360.
+    /// Its length in bytes, at most 640, or 2,048 behind a label.
     pub bytes: u16,
     /// True if the statement applies only in some contexts: "When I ask about invoices, name the accountant."
     pub is_conditional: bool,
     /// Keys of the words of its subject, in order, without the announcing phrase.
     terms: Box<[u64]>,
-    /// Keys of the subject words of its whole sentence: "Scrap MongoDB, we go with Postgres" also revokes MongoDB.
+    /// Keys of the things in its whole sentence: "Scrap MongoDB, we go with Postgres" also revokes MongoDB.
     around: Box<[u64]>,
+    /// Keys of the things that it names as over: "instead of Redis", "scrap the hall".
+    over: Box<[u64]>,
     /// True if the statement revokes or changes an earlier one: "no longer", "instead".
     changes: bool,
     /// True if the statement takes back whatever was said shortly before: "scratch that".
@@ -83,35 +93,50 @@ pub enum Speaker {
     Model,
 }
 
-/// Maximum bytes of a standing part, equal to the maximum of [`sentences`].
-const LONGEST: usize = 360;
+/// Maximum bytes of a standing part.
+const LONGEST: usize = 640;
+/// Maximum bytes of a sentence that is read; a longer one is a log or a list.
+const READ: usize = 2_048;
 /// Minimum words of a standing sentence; "Always!" is meaningless later.
 const FEWEST_WORDS: usize = 3;
 /// Minimum words after a label, or of an item under one.
 const FEWEST_LABELLED: usize = 2;
-/// Maximum words before the announcing phrase that are part of the statement: "For emails I prefer".
+/// Maximum words before a phrase that are part of the statement: "For emails I prefer".
 const LEAD_WORDS: usize = 4;
 /// Maximum standing parts of a message: a message with more is a list, a log or a book.
 const MOST: usize = 16;
 
+word_lists! {
+    /// First words of advice or of a template behind a label.
+    ADVICE = "decide decided choose chose chosen opt consider invest buying postponing whether you your if";
+    /// Words of rules and decisions that are not their subject: "when I ask", "we decided".
+    NO_SUBJECTS = "ask mention request remember decided agreed chose chosen opted settled stay staying stick sticking \
+        switched switch switching moving change changed beschlossen entschieden bleiben décidé decidido okay hmm \
+        stop answering replying writing giving adding asking calling using";
+}
+
 /// The standing parts of a message's text, in order, at most 16.
 ///
-/// Searches announcing phrases ("from now on", "I prefer") and labels ("Decision:") in sentences of running text and
-/// lists, not in code, tables or quotations. Each item of a list under a label ("My preferences:") is a part. The time
-/// is linear in the text.
+/// Searches rules, decisions, announcing phrases ("I prefer") and labels ("Decision:") in sentences of running text and
+/// lists, not in code, tables or quotations. Each item of a list under a label ("My preferences:") is a part. Recall
+/// gives way to precision: what is not certain is no statement. The time is linear in the text.
 #[must_use]
 pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let mut found = Vec::new();
     // Kind of the items of the current list.
     let mut listed = None;
     for line in spoken_lines(text) {
-        for sentence in sentences(line.text) {
+        let is_prose = |sentence: &&str| sentence.len() <= READ && !sentence.starts_with(['"', '“', '„', '«', '「']);
+        for sentence in whole_sentences(line.text).filter(is_prose) {
             let label = label::labelled(sentence).filter(|label| label.kind == StandingKind::Open || !asks(sentence));
+            let label = label.filter(|label| !(label.is_change && line.is_item));
             if let Some(label) = label {
                 listed = label.is_of_list.then_some(label.kind).filter(|_| speaker == Speaker::User);
-                let is_said = !label.is_of_list && label.may_be_of(speaker);
+                // In a model's lists a labelled decision is an example or advice: "- Decision: Decide to wait."
+                let may_label = speaker != Speaker::Model || !line.is_item && !advises(sentence, label.end);
+                let is_said = !label.is_of_list && label.may_be_of(speaker) && may_label;
                 let said = is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten();
-                // "New decision: MySQL." is too short to be a statement, but still ends the previous decision.
+                // What is too short to be a statement may still end the previous decision.
                 let ends = || if label.is_of_list { None } else { of_sentence(text, sentence, speaker) };
                 found.extend(said.or_else(ends));
             } else if let Some(kind) = listed.filter(|_| line.is_item) {
@@ -128,6 +153,11 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     found
 }
 
+/// True if a sentence is labelled as a change: "Moved: go-live is 24 November."
+pub(crate) fn is_labelled_change(sentence: &str) -> bool {
+    label::labelled(sentence).is_some_and(|label| label.is_change)
+}
+
 /// A statement of a whole sentence, whose content begins at byte `matter`, after a label.
 fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Option<Standing> {
     // "**Decision: the pilot is on Thursday.** Good.": only the emphasized part is the decision.
@@ -138,16 +168,24 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let begun = sentence.strip_prefix("**").filter(|behind| !behind.contains("**"));
     let part = emphasized.filter(has_matter).or(begun).unwrap_or(sentence);
     let start = offset(sentence, part);
-    let end = cut::bounded(sentence, start, start + part.len())?;
+    let end = start + part.len();
     let all: Vec<Word<'_>> = words(sentence.get(..end)?).filter(|word| word.at >= matter).collect();
-    if all.len() < FEWEST_LABELLED || is_placeholder(sentence.get(matter..end)?) {
+    // "Decision: MySQL." is complete.
+    let is_name = all.iter().any(|word| word.form > Form::Unspaced && !is_common(word));
+    let is_short = all.len() < FEWEST_LABELLED && !(kind == StandingKind::Decision && is_name);
+    if is_short || is_placeholder(sentence.get(matter..end)?) {
         return None;
     }
-    let terms = subject(&all);
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     // The label itself may state a change: "Moved: …".
     let labelled = crate::words::keys(sentence);
-    made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &labelled])
+    made(kind, offset(text, sentence) + start, end - start, [subject(&all), things(&all)], [&keys, &labelled])
+}
+
+/// True if a label is followed by advice: "Decision: Decide to wait".
+fn advises(sentence: &str, behind: usize) -> bool {
+    let first = sentence.get(behind..).and_then(|behind| words(behind).next());
+    first.is_some_and(|first| ADVICE.contains(&first.key))
 }
 
 /// True if a text is a placeholder: "[Describe the decision]".
@@ -164,60 +202,68 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     if speaker == Speaker::Model {
         return None;
     }
-    let all: Vec<Word<'_>> = words(sentence).collect();
-    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    if all.len() < FEWEST_WORDS {
-        // "Undo that."
-        return announcing::takes_back(&keys).then(|| change(text, sentence, &all, &keys)).flatten();
+    let sentence = &Sentence::of(sentence);
+    if speaker == Speaker::User && is_rule(sentence) {
+        // A rule is kept whole, because a part that is cut off might limit it.
+        return said(StandingKind::Instruction, text, sentence, sentence.whole()?, None);
     }
-    let Some(announcing::Announced { kind, at, length }) = announcing::announced(sentence, &all, &keys) else {
-        return doubt(text, sentence, &all, &keys);
+    if let Some(part) = decided(sentence) {
+        return said(StandingKind::Decision, text, sentence, part, None);
+    }
+    if sentence.words.len() < FEWEST_WORDS {
+        // "Undo that."
+        return announcing::takes_back(&sentence.keys).then(|| change(text, sentence, &sentence.words)).flatten();
+    }
+    let Some(announcing::Announced { kind, at, length }) = announcing::announced(sentence) else {
+        return doubt(text, sentence);
     };
     if kind == StandingKind::Revocation {
-        let (before, behind) = all.split_at(at);
+        let (before, behind) = sentence.words.split_at(at);
         let others: Vec<Word<'_>> = before.iter().chain(behind.iter().skip(length)).copied().collect();
-        return change(text, sentence, &others, &keys);
+        return change(text, sentence, &others);
     }
-    if kind == StandingKind::Instruction && speaker != Speaker::User {
-        return None;
+    let part = sentence.part(at)?;
+    let after = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at)).count();
+    // "I prefer" is incomplete, "This is to be decided" is not.
+    if kind != StandingKind::Open && after < FEWEST_WORDS - 1 {
+        return doubt(text, sentence);
     }
-    // A rule is kept whole, because a part that is cut off might limit it.
-    let part = match kind {
-        StandingKind::Instruction if !asks(sentence) => 0..cut::bounded(sentence, 0, sentence.len())?,
-        _ => cut::part(sentence, &all, at)?,
-    };
-    let within = |word: &&Word<'_>| word.at >= part.start && word.at < part.end;
-    let after = all.iter().skip(at + length).filter(within).count();
-    // "No more jokes" is complete, "I prefer" is not.
-    let fewest = if kind == StandingKind::Instruction { FEWEST_WORDS - length.min(2) } else { FEWEST_WORDS - 1 };
-    if after < fewest {
-        return doubt(text, sentence, &all, &keys);
-    }
-    let mut terms: Vec<u64> = Vec::new();
-    for (index, word) in all.iter().enumerate().filter(|(_, word)| within(word)) {
-        // In "Answer in German" the phrase itself is part of the subject; in "I prefer" it is not.
-        let announces = (at..at + length).contains(&index)
-            && !(kind == StandingKind::Instruction && announcing::is_of_weight(word));
-        if !announces && is_of_subject(word) && !terms.contains(&word.key) {
-            terms.push(word.key);
-        }
-    }
-    let inside: Vec<u64> = all.iter().filter(within).map(|word| word.key).collect();
-    made(kind, offset(text, sentence) + part.start, part.len(), [terms, subject(&all)], [&inside, &keys])
+    said(kind, text, sentence, part, Some(at..at + length))
+}
+
+/// A statement of a part of a sentence; the words of the announcing phrase are not its subject.
+fn said(
+    kind: StandingKind,
+    text: &str,
+    sentence: &Sentence<'_>,
+    part: Range<usize>,
+    phrase: Option<Range<usize>>,
+) -> Option<Standing> {
+    let phrase = phrase.unwrap_or_default();
+    let within = |word: &Word<'_>| part.contains(&word.at);
+    let all = sentence.words.iter().enumerate();
+    let named = all.filter(|(index, word)| !phrase.contains(index) && within(word)).map(|(_, word)| *word);
+    let named: Vec<Word<'_>> = named.filter(|word| !NO_SUBJECTS.contains(&word.key)).collect();
+    let inside: Vec<u64> = sentence.words.iter().filter(|word| within(word)).map(|word| word.key).collect();
+    let terms = [subject(&named), things(&sentence.words)];
+    let standing = made(kind, offset(text, sentence.text) + part.start, part.len(), terms, [&inside, &sentence.keys])?;
+    // "Dental appointments are 45, not 30." has no word of change.
+    let corrects = kind == StandingKind::Decision && announcing::corrects(sentence);
+    Some(Standing { changes: standing.changes || corrects, ..standing })
 }
 
 /// A revocation, if a sentence without a statement changes an earlier one or casts doubt on it.
-fn doubt(text: &str, sentence: &str, all: &[Word<'_>], keys: &[u64]) -> Option<Standing> {
-    let changes = announcing::corrects(sentence, all, keys) || announcing::takes_back(keys);
-    let is_meant = changes || announcing::doubts(keys);
-    Some(Standing { changes, ..is_meant.then(|| change(text, sentence, all, keys)).flatten()? })
+fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
+    let changes = announcing::corrects(sentence) || announcing::takes_back(&sentence.keys);
+    let is_meant = changes || announcing::doubts(&sentence.keys);
+    Some(Standing { changes, ..is_meant.then(|| change(text, sentence, &sentence.words)).flatten()? })
 }
 
-/// A revocation by a whole sentence that states nothing itself.
-fn change(text: &str, sentence: &str, all: &[Word<'_>], keys: &[u64]) -> Option<Standing> {
-    let terms = subject(all);
-    let end = cut::bounded(sentence, 0, sentence.len())?;
-    made(StandingKind::Revocation, offset(text, sentence), end, [terms.clone(), terms], [keys, keys])
+/// A revocation by a whole sentence that states nothing itself; `words` may denote its subject.
+fn change(text: &str, sentence: &Sentence<'_>, words: &[Word<'_>]) -> Option<Standing> {
+    let end = sentence.text.len();
+    let (terms, keys) = ([subject(words), things(words)], [sentence.keys.as_slice(); 2]);
+    made(StandingKind::Revocation, offset(text, sentence.text), end, terms, keys)
 }
 
 /// Keys of the words that denote the subject, in order.
@@ -231,9 +277,15 @@ fn subject(words: &[Word<'_>]) -> Vec<u64> {
     terms
 }
 
+/// Keys of the words that denote things, in order: without plain numbers, which many statements share.
+fn things(words: &[Word<'_>]) -> Vec<u64> {
+    let is_thing = |word: &&Word<'_>| word.form != Form::Figure || word.text.contains(char::is_alphabetic);
+    subject(&words.iter().filter(is_thing).copied().collect::<Vec<_>>())
+}
+
 /// True if a word denotes a subject.
 fn is_of_subject(word: &Word<'_>) -> bool {
-    word.form != Form::Plain || !is_common(word)
+    !is_common(word)
 }
 
 /// Builds a statement from its byte range, the subject words of the part and of its sentence, and all words of both.
@@ -255,6 +307,7 @@ fn made(
         bytes: u16::try_from(bytes).ok()?,
         terms: terms.into(),
         around: around.into(),
+        over: announcing::over(all).into(),
         changes: kind == StandingKind::Revocation || announcing::changes(all),
         takes_back: announcing::takes_back(all),
         negates: announcing::negates(inside),

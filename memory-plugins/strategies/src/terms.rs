@@ -33,6 +33,8 @@ struct Term {
 /// The terms of a list of segments.
 #[derive(Debug)]
 pub(crate) struct Terms {
+    /// The number of each term.
+    index: KeyMap<u32>,
     terms: Vec<Term>,
     /// The distinct terms of all segments, concatenated.
     bags: Vec<u32>,
@@ -54,7 +56,7 @@ impl Terms {
         for (index, segment) in segments.iter().enumerate() {
             reader.read(index, if sources > 1 { segment.source } else { index }, &segment.text);
         }
-        let Reader { mut terms, bags, segments: read, .. } = reader;
+        let Reader { index, mut terms, bags, segments: read, .. } = reader;
         let documents = if sources > 1 { sources } else { segments.len() };
         let rarity = |among: u32| (1.0 + to_f32(u32::try_from(documents).unwrap_or(u32::MAX)) / to_f32(among)).ln();
         // Most terms occur in one document.
@@ -63,7 +65,7 @@ impl Terms {
             let rare = if term.documents <= 1 { rarest } else { rarity(term.documents) };
             term.weight = term.kind_weight() * often(term.count) * rare;
         }
-        Self { terms, bags, segments: read }
+        Self { index, terms, bags, segments: read }
     }
 
     /// The distinct terms of a segment.
@@ -92,6 +94,21 @@ impl Terms {
         let bag = self.of_segment(segment);
         let later = bag.iter().filter_map(|&term| self.term(term)).filter(|term| term.last > source).count();
         later * 2 >= bag.len().max(1)
+    }
+
+    /// Number of terms.
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The weight of a term.
+    pub(crate) fn weight(&self, term: u32) -> f32 {
+        self.term(term).map_or(0.0, |term| term.weight)
+    }
+
+    /// The terms in `text`.
+    pub(crate) fn named<'t>(&'t self, text: &'t str) -> impl Iterator<Item = u32> + 't {
+        words(text).filter_map(|word| self.index.get(&word.key).copied())
     }
 
     fn term(&self, term: u32) -> Option<&Term> {

@@ -8,6 +8,7 @@ use crate::{
     cues::{Cues, cues},
     markup::push_plain,
     phrases::Phrases,
+    said::said,
     sentences::closes,
     spoken::spoken,
     terms::is_common,
@@ -21,7 +22,9 @@ const TRIED: usize = 6;
 
 /// Greetings at the beginning of a message. Some are followed by a name: "Hey Sam,".
 const GREETINGS: &str = "hi | hello | hey | hi there | hello there | hey there | good morning | good afternoon | good evening | dear | \
-                         greetings | thanks | thank you | hallo | guten tag | guten morgen | bonjour | hola";
+                         morning | afternoon | evening | greetings | thanks | thank you | hi all | hi everyone | hello everyone | \
+                         hallo | guten tag | guten morgen | guten abend | moin | bonjour | bonsoir | hola | buenos días | ciao | \
+                         buongiorno | hej | olá | 你好 | こんにちは";
 /// Polite openers that turn a request into a question.
 const ASKS: &str = "can you | could you | would you | will you | can you please | could you please | would you please | \
                     can you help me | could you help me | can you help me to | could you help me to | i wonder if | \
@@ -30,7 +33,7 @@ const OPENERS: &str = "please | help me | help me to | please help me | please h
                        i would like to | i need to | i need you to | i want you to | i'm trying to | i am trying to | i have to | \
                        we want to | we'd like to | we need to | we're trying to | we have to | let's | let us | \
                        i'd like you to | i need help with | i need some help with | help me with | so | ok | okay | \
-                       well | now | and | bitte | ich möchte | ich will";
+                       well | now | and | uh | um | hmm | yep | yeah | oh | bitte | ich möchte | ich will";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opener {
@@ -47,7 +50,7 @@ static OPENING: LazyLock<Phrases<Opener>> =
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let of_matter = spoken(text).take(TRIED).find_map(matter);
-    of_matter.or_else(|| text.lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
+    of_matter.or_else(|| said(text).lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
 }
 
 /// True if a text has content, not only greetings. Code and data count as content.
@@ -55,7 +58,7 @@ pub fn title(text: &str) -> Option<String> {
 pub fn has_matter(text: &str) -> bool {
     let mut said = spoken(text).take(TRIED).peekable();
     if said.peek().is_none() {
-        return words(text).next().is_some();
+        return words(&crate::said(text)).next().is_some();
     }
     said.any(|sentence| matter(sentence).is_some())
 }
@@ -150,6 +153,9 @@ fn shortened(text: &str) -> String {
     if title.len() > LONGEST {
         let head = title.get(..floor_char_boundary(&title, LONGEST - '…'.len_utf8())).unwrap_or_default();
         let whole = head.rfind(' ').filter(|at| *at > LONGEST / 2).and_then(|at| head.get(..at)).unwrap_or(head);
+        // "…for a vet clinic and want" ends in the middle of a thought.
+        let last = words(whole).filter(|word| !is_common(word)).last().map(|word| word.at + word.text.len());
+        let whole = last.filter(|end| *end > LONGEST / 2).and_then(|end| whole.get(..end)).unwrap_or(whole);
         title = format!("{}…", whole.trim_end_matches(|c: char| !c.is_alphanumeric() && !closes(c)));
     }
     title
@@ -211,7 +217,19 @@ mod tests {
     #[test]
     fn a_long_sentence_is_cut_after_a_word() {
         let long = "The migration of the old invoices to the new ledger has stopped in the middle of the second night.";
-        check(long, "The migration of the old invoices to the new ledger has…");
+        check(long, "The migration of the old invoices to the new ledger…");
+        let first =
+            "Morning. I'm building the booking system for a vet clinic and want you beside me for the next weeks.";
+        check(first, "I'm building the booking system for a vet clinic…");
+    }
+
+    #[test]
+    fn the_words_of_programs_are_no_title() {
+        check("<system-reminder>Be brief.</system-reminder>\nHello!\nFix the login form.", "Fix the login form");
+        check("# Context from my IDE setup:\n- a.rs\n\n## My request for Codex:\nRename the table", "Rename the table");
+        check("[Pasted text #1 +20 lines]\n[Image #1]\nWhy is it red?", "Why is it red?");
+        assert_eq!(title("<command-name>/clear</command-name>"), None);
+        assert!(!has_matter("<local-command-stdout>Set model to x</local-command-stdout>"));
     }
 
     #[test]

@@ -1,315 +1,255 @@
-//! Greedy selection of units by marginal value per cost.
+//! Greedy selection of sentences by marginal value per cost.
 
-use std::ops::RangeInclusive;
-
-use memory_core::{Level, port::SummaryJob};
+use memory_core::{Level, Role, port::SummaryJob};
 
 use super::{
-    compose::{Composer, Cut},
-    quotes::{Quotes, is_formula, is_model},
-    units::{Unit, Units},
+    beginning::beginning,
+    compose::{Composer, stops},
 };
 use crate::{
     cues::Cues,
+    phrases::word_lists,
     reading::{Reading, noise},
     segments::Kind,
+    spoken::asks,
+    standing::{self, Said},
     terms::to_f32,
+    words::{is_unspaced, words},
 };
 
-/// Number of units, the best by initial value, that are rated repeatedly.
+/// Number of sentences, the best by initial value, that are rated repeatedly.
 const LOOKED_AT: usize = 384;
-
-/// Maximum failed attempts to fit a unit.
+/// Maximum failed attempts to fit a sentence.
 const MISSES: usize = 16;
-
-/// Maximum prefixes of a unit that are tried.
-const ENDS: usize = 6;
-
-/// Cost in tokens of the omission sign before a run.
-const SIGN: f32 = 1.1;
-
-/// Penalty in tokens of a run that begins within a clause.
-const WITHIN: f32 = 0.3;
-
-/// Minimum words of a phrase without its clause, unless it contains a name or figure.
-const SAYS: usize = 2;
-
-/// Additional penalty in a merged summary, whose source lacks the rest of the clause.
-const ADRIFT: f32 = 2.0;
-
-/// Cost in tokens of a new speaker's label.
+/// Maximum sentences whose beginning is tried.
+const BEGINNINGS: usize = 8;
+/// Cost in tokens of a sentence's separator, and of a new speaker's label.
+const SEPARATION: f32 = 0.3;
 const SPEAKER: f32 = 2.0;
+/// Minimum words of a sentence that is a statement of its own.
+const FEWEST: usize = 4;
+/// Minimum characters of such a sentence in a script without spaces.
+const FEWEST_UNSPACED: usize = 8;
+/// Maximum bytes of a blank in a template.
+const LONGEST_BLANK: usize = 40;
+/// Labels of speakers that are not people.
+const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
 
-/// Chooses units and writes them out; empty if none fits.
+word_lists! {
+    /// First words of a sentence that leans on the one before.
+    LEANS = "it it's its they they're their them this that that's these those he she his her but and so then also \
+        however therefore instead otherwise which such both here there";
+}
+
+/// Classes of sentences; a later one is quoted only if no earlier one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Statements and questions of people and models.
+    Statement,
+    /// Sentences and items of few words.
+    Item,
+    /// Titles, announcements of a list, small talk, sentences that an earlier summary cut.
+    Remark,
+    /// Code, tables, data, formulas, results of tools.
+    Data,
+}
+
+const RANKS: [Rank; 4] = [Rank::Statement, Rank::Item, Rank::Remark, Rank::Data];
+
+/// For each segment, true if a later one changes it.
+pub(super) fn superseded(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>) -> Vec<bool> {
+    let said = reading.segments.iter().enumerate().map(|(index, segment)| Said {
+        text: &segment.text,
+        message: composer.part(index),
+        is_of_model: segment.kind != Kind::Sentence || is_of_model(job, reading, composer, index),
+    });
+    standing::superseded(&said.collect::<Vec<_>>())
+}
+
+/// Chooses sentences and writes them out; `None` if nothing fits. Those that are `over` are left out.
 pub(super) fn choose(
     job: &SummaryJob<'_>,
     reading: &Reading<'_>,
-    units: &Units,
     composer: &Composer<'_>,
+    over: &[bool],
 ) -> Option<String> {
-    let mut chooser = UnitChooser::new(job, reading, units, composer);
-    chooser.begin_with_question();
-    chooser.fill();
-    let begun = chooser.begin_of_another();
-    let chosen = &chooser.quotes.chosen;
-    begun.or_else(|| (!chosen.is_empty()).then(|| composer.write(chosen, chooser.cut)))
-}
-
-struct UnitChooser<'a> {
-    quotes: Quotes<'a>,
-    /// Factor of each unit's words.
-    factors: Vec<f32>,
-    pool: Vec<usize>,
-    /// Units that did not fit.
-    missed: Vec<usize>,
-    /// The truncated question.
-    cut: Option<Cut>,
-}
-
-impl<'a> UnitChooser<'a> {
-    fn new(job: &'a SummaryJob<'a>, reading: &'a Reading<'a>, units: &'a Units, composer: &'a Composer<'a>) -> Self {
-        let factors = units.iter().map(|(_, unit)| factor(job, reading, unit, composer)).collect();
-        let quotes = Quotes::new(job, reading, units, composer, costs(job, reading, units));
-        let mut chooser = Self { quotes, factors, pool: (0..units.len()).collect(), missed: Vec::new(), cut: None };
-        if job.level >= Level::Meta {
-            chooser.quotes.cover_names();
+    let mut chooser = Chooser::new(job, reading, composer, over);
+    for rank in RANKS {
+        chooser.fill(rank);
+        if !chooser.chosen.is_empty() {
+            // The items of one message belong to it, those of many to nothing.
+            if rank == Rank::Statement && job.level < Level::Meta {
+                chooser.fill(Rank::Item);
+            }
+            return Some(composer.write(&chooser.chosen));
         }
-        if chooser.pool.len() > LOOKED_AT {
-            let mut rated: Vec<(f32, usize)> =
-                chooser.pool.iter().map(|&unit| (chooser.rate(unit).map_or(0.0, |(rate, _)| rate), unit)).collect();
-            rated.select_nth_unstable_by(LOOKED_AT, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            rated.truncate(LOOKED_AT);
-            chooser.pool = rated.into_iter().map(|(_, unit)| unit).collect();
-            chooser.pool.sort_unstable();
+        if let Some(text) = chooser.beginning(rank) {
+            return Some(text);
+        }
+    }
+    None
+}
+
+/// A segment that may be quoted.
+#[derive(Clone, Copy, Debug)]
+struct Quotable {
+    segment: usize,
+    rank: Rank,
+    /// Factor of its words.
+    factor: f32,
+    /// Value in addition to that of its words.
+    lasting: f32,
+    cost: f32,
+    /// True if it is a whole sentence.
+    is_whole: bool,
+    leans: bool,
+}
+
+struct Chooser<'a> {
+    job: &'a SummaryJob<'a>,
+    reading: &'a Reading<'a>,
+    composer: &'a Composer<'a>,
+    quotable: Vec<Quotable>,
+    covered: Vec<bool>,
+    /// Chosen segments, in order.
+    chosen: Vec<usize>,
+    /// Remaining tokens.
+    left: f32,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(job: &'a SummaryJob<'a>, reading: &'a Reading<'a>, composer: &'a Composer<'a>, over: &[bool]) -> Self {
+        let indices = 0..reading.segments.len();
+        let current = indices.filter(|index| over.get(*index) != Some(&true));
+        let quotable = current.filter_map(|index| quotable(job, reading, composer, index)).collect();
+        let covered = vec![false; reading.terms.len()];
+        let left = to_f32(job.max_tokens);
+        let mut chooser = Self { job, reading, composer, quotable, covered, chosen: Vec::new(), left };
+        if job.level >= Level::Meta {
+            // Labels show the names.
+            let names: Vec<u32> = composer.names().flat_map(|name| reading.terms.named(name)).collect();
+            names.into_iter().for_each(|term| chooser.cover(term));
+        }
+        for rank in RANKS {
+            chooser.keep_best(rank);
         }
         chooser
     }
 
-    /// Takes a piece of the question at the end of a message, so that a reader sees that the message asks.
-    fn begin_with_question(&mut self) {
-        /// Maximum share of the tokens for the piece.
-        const SHARE: f32 = 0.7;
-        /// Value per cost below which a question has only common words; a summary of fewer than `SHORT` tokens has no
-        /// room for it.
-        const IDLE: f32 = 0.05;
-        const SHORT: u32 = 16;
-        if self.quotes.job.level >= Level::Meta {
+    /// Drops all but the best of a rank, so that the work stays linear.
+    fn keep_best(&mut self, rank: Rank) {
+        let of_rank = self.quotable.iter().filter(|quotable| quotable.rank == rank);
+        let mut rated: Vec<(f32, usize)> = of_rank.map(|quotable| (self.rate(quotable), quotable.segment)).collect();
+        if rated.len() <= LOOKED_AT {
             return;
         }
-        let Some((last, unit)) = self.quotes.units.iter().next_back().filter(|(_, unit)| unit.asks) else { return };
-        let segment = unit.segment;
-        let of_question =
-            self.quotes.units.iter().rev().take_while(|(_, unit)| unit.segment == segment).map(|(unit, _)| unit);
-        let of_question: Vec<usize> = of_question.collect();
-        let best = of_question
-            .iter()
-            .filter_map(|&unit| self.rate(unit))
-            .filter(|(_, range)| self.quotes.cost(range) <= to_f32(self.quotes.job.max_tokens) * SHARE)
-            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.start().cmp(a.1.start())));
-        if let Some((rate, range)) = best {
-            // "How about you?" is not worth a quarter of a short summary.
-            if rate >= IDLE || self.quotes.job.max_tokens >= SHORT {
-                self.quotes.take(range, self.cut);
-            }
-            return;
-        }
-        if self.quotes.job.max_tokens < SHORT {
-            return;
-        }
-        let first = of_question.last().copied().unwrap_or(last);
-        let Some(unit) = self.quotes.units.get(first).filter(|unit| !unit.whole) else { return };
-        let (_, ends) = self.beginning(first, unit, to_f32(self.quotes.job.max_tokens) * SHARE);
-        for (_, end) in ends.into_iter().rev().take(ENDS) {
-            self.cut = Some(Cut { unit: first, end });
-            if self.quotes.take(first..=first, self.cut) {
-                return;
-            }
-        }
-        self.cut = None;
+        rated.select_nth_unstable_by(LOOKED_AT, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut kept: Vec<usize> = rated.into_iter().take(LOOKED_AT).map(|(_, segment)| segment).collect();
+        kept.sort_unstable();
+        self.quotable.retain(|of| of.rank != rank || kept.binary_search(&of.segment).is_ok());
     }
 
-    /// Takes the best unit repeatedly, until nothing fits.
-    fn fill(&mut self) {
+    /// Takes the best sentence of a rank repeatedly, until nothing fits.
+    fn fill(&mut self, rank: Rank) {
+        let mut pool: Vec<Quotable> =
+            self.quotable.iter().filter(|of| of.rank == rank && of.is_whole).copied().collect();
         let mut misses = 0;
-        let mut rated = self.rated();
         while misses < MISSES {
-            let best = rated.iter().enumerate().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-            let Some(best) = best.map(|(place, _)| place) else { break };
-            let (_, unit, range) = rated.swap_remove(best);
-            let (first, last) = (*range.start(), *range.end());
-            if self.quotes.take(range, self.cut) {
-                // The neighbours of a chosen unit may be worth more now.
-                for near in [first.checked_sub(1), Some(last + 1)].into_iter().flatten() {
-                    let is_new = near < self.quotes.units.len() && !self.pool.contains(&near);
-                    if is_new && self.quotes.lacks(near) {
-                        self.pool.push(near);
-                    }
-                }
-                self.pool.retain(|unit| self.quotes.lacks(*unit));
-                rated = self.rated();
-            } else {
+            // The estimate is generous; counting verifies it.
+            let room = self.left * 1.3 + 2.0;
+            let fitting = pool.iter().enumerate().filter(|(_, of)| of.cost <= room);
+            let rated = fitting.map(|(place, of)| (self.rate(of), place, of.segment));
+            let best = rated.max_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)));
+            let Some((_, place, segment)) = best else { break };
+            pool.swap_remove(place);
+            if !self.take(segment) {
                 misses += 1;
-                self.missed.push(unit);
-                self.pool.retain(|other| *other != unit);
             }
         }
     }
 
-    /// Units of the pool that probably fit: value per cost, unit, and the range that would be taken.
-    fn rated(&self) -> Vec<(f32, usize, RangeInclusive<usize>)> {
-        let room = self.quotes.left * 1.3 + 2.0;
-        let rated = self.pool.iter().filter_map(|&unit| self.rate(unit).map(|(rate, range)| (rate, unit, range)));
-        rated.filter(|(_, _, range)| self.quotes.cost(range) <= room).collect()
+    /// Chooses a segment if it fits with the chosen ones.
+    fn take(&mut self, segment: usize) -> bool {
+        let mut trial = self.chosen.clone();
+        trial.insert(trial.partition_point(|chosen| *chosen < segment), segment);
+        let tokens = self.job.counter.count(&self.composer.write(&trial));
+        if tokens > self.job.max_tokens {
+            return false;
+        }
+        self.left = to_f32(self.job.max_tokens - tokens);
+        let terms = self.reading.terms.of_segment(segment).to_vec();
+        terms.into_iter().for_each(|term| self.cover(term));
+        self.chosen = trial;
+        true
     }
 
-    /// Fills the remaining tokens with the beginning of a unit that does not fit whole. Units under a negation or
-    /// condition are excluded.
-    fn begin_of_another(&self) -> Option<String> {
-        /// Minimum tokens of a beginning with its sign.
-        const LEAST: f32 = 2.0;
-        if self.quotes.left < LEAST || self.cut.is_some() {
-            return None;
+    fn cover(&mut self, term: u32) {
+        if let Some(covered) = usize::try_from(term).ok().and_then(|term| self.covered.get_mut(term)) {
+            *covered = true;
         }
-        /// Maximum units that are tried.
-        const TRIED: usize = 4;
-        // The estimate is generous; counting verifies it.
-        let room = self.quotes.left * 1.3;
-        let candidates = self.pool.iter().chain(&self.missed).filter_map(|&index| {
-            let unit = self.quotes.units.get(index).filter(|unit| !unit.holds)?;
-            let joins = self.quotes.goes_on(index);
-            if !joins && unit.head != index {
-                return None;
-            }
-            let room =
-                if joins { room } else { room - SIGN - if self.quotes.is_new_speaker(index) { SPEAKER } else { 0.0 } };
-            let (gain, ends) = self.beginning(index, unit, room);
-            (gain > 0.3).then_some((gain, index, ends))
-        });
-        let mut candidates: Vec<_> = candidates.collect();
-        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut best: Option<(f32, String)> = None;
-        for (most, unit, ends) in candidates.into_iter().take(TRIED) {
-            if best.as_ref().is_some_and(|(gain, _)| *gain >= most) {
-                break;
-            }
-            let mut trial = self.quotes.chosen.clone();
-            trial.push(unit);
-            trial.sort_unstable();
-            for (gain, end) in ends.into_iter().rev().take(ENDS) {
-                let text = self.quotes.composer.write(&trial, Some(Cut { unit, end }));
-                if self.quotes.job.counter.count(&text) <= self.quotes.job.max_tokens {
-                    if best.as_ref().is_none_or(|(known, _)| gain > *known) {
-                        best = Some((gain, text));
-                    }
-                    break;
-                }
-            }
-        }
-        best.map(|(_, text)| text)
     }
 
-    /// Value of the words of a unit that fit into `room` tokens, and the byte offsets at which the quotation may end.
-    fn beginning(&self, index: usize, unit: &Unit, room: f32) -> (f32, Vec<(f32, usize)>) {
-        /// Minimum words of a beginning without a unit before it.
-        const LEAST_WORDS: usize = 3;
-        let text = self.quotes.reading.segments.get(unit.segment).map_or("", |segment| segment.text.as_str());
-        let factor = self.factors.get(index).copied().unwrap_or_default();
-        let (mut gain, mut ends, mut words) = (0.0, Vec::new(), 0);
-        let least = if self.quotes.goes_on(index) { 1 } else { LEAST_WORDS };
-        for (end, term, may_end) in self.quotes.units.words_of(unit, text) {
-            if end.saturating_sub(unit.bare) > 8 && self.quotes.reading.cost(end - unit.bare) > room {
-                break;
-            }
-            if let Some((term, weight)) = term
-                && self.quotes.is_uncovered(term)
-            {
-                gain += weight * factor;
-            }
-            words += 1;
-            if may_end && words >= least {
-                ends.push((gain, end));
-            }
-        }
-        if ends.is_empty() { (0.0, ends) } else { (gain, ends) }
+    /// The beginning of the best sentence of a rank that may be cut.
+    fn beginning(&self, rank: Rank) -> Option<String> {
+        let mut rated: Vec<(f32, usize)> =
+            self.quotable.iter().filter(|of| of.rank == rank).map(|of| (self.worth(of), of.segment)).collect();
+        rated.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        rated.into_iter().take(BEGINNINGS).find_map(|(_, segment)| {
+            let fits = |text: &str| {
+                self.job.counter.count(&self.composer.write_beginning(segment, text)) <= self.job.max_tokens
+            };
+            let of = self.reading.segments.get(segment..)?;
+            let text = beginning(of, self.reading.language_around(segment), &fits)?;
+            Some(self.composer.write_beginning(segment, &text))
+        })
     }
 
-    /// Value per cost of a unit, and the range that would be taken: from the head of its clause if the unit needs it.
-    fn rate(&self, unit: usize) -> Option<(f32, RangeInclusive<usize>)> {
-        let of = self.quotes.units.get(unit)?;
-        let range = if of.bound { of.head..=unit } else { unit..=unit };
-        // "with friends" is intelligible only after the words that it belongs to.
-        let opens_clause = range.start() == &of.head && !(of.adrift && self.quotes.job.level >= Level::Meta);
-        if !opens_clause && !of.informative && self.quotes.units.bag(unit).len() < SAYS && !self.quotes.goes_on(unit) {
-            return None;
-        }
-        Some((self.rate_of(&range), range))
+    /// Marginal value of a sentence: that of its uncovered words.
+    fn worth(&self, of: &Quotable) -> f32 {
+        let terms = self.reading.terms.of_segment(of.segment).iter();
+        let is_uncovered =
+            |term: &&u32| usize::try_from(**term).is_ok_and(|term| self.covered.get(term) == Some(&false));
+        let words: f32 = terms.filter(is_uncovered).map(|term| self.reading.terms.weight(*term)).sum();
+        let leans = of.leans && !of.segment.checked_sub(1).is_some_and(|before| self.chosen.contains(&before));
+        (of.lasting + of.factor * (0.05 + words)) * if leans { 0.5 } else { 1.0 }
     }
 
-    fn rate_of(&self, range: &RangeInclusive<usize>) -> f32 {
-        let mut gain = 0.01;
-        for unit in range.clone().filter(|unit| self.quotes.lacks(*unit)) {
-            let factor = self.factors.get(unit).copied().unwrap_or_default();
-            gain += self.lasting(unit) + factor * (0.05 + self.quotes.worth(unit));
-        }
-        gain / (self.quotes.cost(range) + self.surcharge(range))
-    }
-
-    /// Additional value of a unit above SUMMARY: wishes, decisions and questions should outlast statements.
-    fn lasting(&self, unit: usize) -> f32 {
-        if self.quotes.job.level < Level::Meta || self.quotes.units.bag(unit).is_empty() {
-            return 0.0;
-        }
-        self.quotes.lasting(unit, [3.0, 3.0, 2.0])
-    }
-
-    /// Additional cost of a new run.
-    fn surcharge(&self, range: &RangeInclusive<usize>) -> f32 {
-        let (first, last) = (*range.start(), *range.end());
-        if self.quotes.goes_on(first) || (self.quotes.has(last + 1) && self.quotes.units.join(last, last + 1)) {
-            return 0.0;
-        }
-        let Some(unit) = self.quotes.units.get(first) else { return 0.0 };
-        let adrift = unit.adrift && self.quotes.job.level >= Level::Meta;
-        let within = if adrift {
-            ADRIFT
-        } else if unit.head == first {
-            0.0
-        } else {
-            WITHIN
-        };
-        let speaker =
-            if self.quotes.job.level >= Level::Meta && self.quotes.is_new_speaker(first) { SPEAKER } else { 0.0 };
-        SIGN + within + speaker
+    /// Marginal value per cost.
+    fn rate(&self, of: &Quotable) -> f32 {
+        let place = self.chosen.partition_point(|chosen| *chosen < of.segment);
+        let neighbours = [place.checked_sub(1), Some(place)].into_iter().flatten();
+        let is_same = |near: &usize| self.composer.speaker_id(*near) == self.composer.speaker_id(of.segment);
+        let goes_on = neighbours.filter_map(|place| self.chosen.get(place)).any(is_same);
+        self.worth(of) / (of.cost + if goes_on { SEPARATION } else { SPEAKER })
     }
 }
 
-/// Cost of each unit in tokens; exact if there are few units.
-fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32> {
-    /// Maximum units that are counted one by one.
-    const FEW: usize = 160;
-    let cost = |unit: &Unit| {
-        let text =
-            reading.segments.get(unit.segment).and_then(|of| of.text.get(unit.bytes.clone())).unwrap_or_default();
-        if units.len() <= FEW { to_f32(job.counter.count(text)) } else { reading.cost(text.len()) }
+/// The segment as a quotation, if it may be one.
+fn quotable(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>, index: usize) -> Option<Quotable> {
+    let segment = reading.segments.get(index)?;
+    let source = job.sources.get(segment.source);
+    let cues = reading.terms.cues(index);
+    let is_model = is_of_model(job, reading, composer, index);
+    let is_tool = source.is_some_and(|source| source.role == Some(Role::Tool)) || composer.name(index) == "tool: ";
+    let is_cut = segment.text.contains('…') && source.is_some_and(|source| source.role.is_none());
+    let rank = match segment.kind {
+        _ if is_tool || is_formula(&segment.text) || is_template(&segment.text) => Rank::Data,
+        Kind::Row | Kind::Data | Kind::Code => Rank::Data,
+        Kind::Heading | Kind::Keywords => Rank::Remark,
+        Kind::Sentence if is_cut || segment.text.ends_with([':', '：']) || is_placeholder(&segment.text) => {
+            Rank::Remark
+        }
+        Kind::Sentence if cues.has(Cues::SMALL_TALK) && !has_more(reading, index) => Rank::Remark,
+        Kind::Sentence if is_short(&segment.text) || is_model && !stops(&segment.text) => Rank::Item,
+        Kind::Sentence => Rank::Statement,
     };
-    units.iter().map(|(_, unit)| cost(unit)).collect()
-}
-
-/// Factor of a unit's words by its kind and speaker.
-fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &Composer<'_>) -> f32 {
-    let Some(segment) = reading.segments.get(unit.segment) else { return 0.0 };
-    let kind = match segment.kind {
-        Kind::Heading if job.level >= Level::Meta => 0.3,
-        Kind::Sentence | Kind::Heading => 1.0,
-        Kind::Row => 0.3,
-        Kind::Keywords => 0.3,
-        Kind::Data => 0.15,
-        Kind::Code => 0.1,
-    };
-    let is_model = is_model(job, segment, unit, composer);
+    let is_first = index == 0 || composer.part(index) != composer.part(index - 1);
+    let is_last = composer.part(index) != composer.part(index + 1) || index + 1 == reading.segments.len();
+    let is_question = asks(&segment.text);
+    let merges = job.level >= Level::Meta;
     let announced = [
         // People's decisions stay relevant, and are rarely repeated.
-        (Cues::DECISION, if job.level >= Level::Meta && !is_model { 1.0 } else { 0.4 }),
+        (Cues::DECISION, if merges && !is_model { 1.0 } else { 0.4 }),
         (Cues::COMMITMENT, 0.2),
         (Cues::PREFERENCE, 0.3),
         (Cues::PROBLEM, 0.2),
@@ -319,18 +259,89 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
         // A model's "always" is advice.
         (Cues::INSTRUCTION, if is_model { 0.0 } else { 0.6 }),
     ];
-    let more: f32 = announced.iter().filter(|(cue, _)| unit.cues.has(*cue)).map(|(_, weight)| weight).sum();
-    let more = if job.level >= Level::Meta { more * 1.5 } else { more };
-    let talk = if unit.cues.has(Cues::SMALL_TALK) { 0.5 } else { 1.0 };
-    // A model's question is usually an offer; a person's question may still be open.
-    let asks = match (unit.asks, is_model) {
-        (true, true) => 0.5,
-        (true, false) if job.level >= Level::Meta => 1.6,
+    let more: f32 = announced.iter().filter(|(cue, _)| cues.has(*cue)).map(|(_, weight)| weight).sum();
+    let more = if merges { more * 1.5 } else { more };
+    let talk = if cues.has(Cues::SMALL_TALK) { 0.5 } else { 1.0 };
+    // A model's question is usually an offer, and among several messages most questions are answered. At the end of a
+    // message a question is what the message asks.
+    let asked = match (is_question, is_model) {
+        (true, true) => 0.4,
+        (true, false) if merges => 0.8,
+        (true, false) if is_last => 1.6,
         _ => 1.0,
     };
-    let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
-    let formula = if is_formula(text) { 0.15 } else { 1.0 };
     // A person's wishes, acts and decisions stay relevant longer than a model's statements about them.
-    let machine = if job.level >= Level::Meta && is_model { 0.4 } else { 1.0 };
-    kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
+    let machine = if merges && is_model { 0.4 } else { 1.0 };
+    let leads = if is_first { 1.2 } else { 1.0 };
+    let lasting = if merges && !is_model && rank == Rank::Statement { lasting(job, reading, index) } else { 0.0 };
+    Some(Quotable {
+        segment: index,
+        rank,
+        factor: (1.0 + more) * talk * asked * machine * leads * noise(&segment.text),
+        lasting,
+        cost: reading.cost(segment.text.len()),
+        is_whole: segment.begins && segment.ends,
+        leans: words(&segment.text).next().is_some_and(|word| LEANS.contains(&word.key)),
+    })
+}
+
+/// Additional value of a person's sentence in a merged summary: wishes, decisions and open questions should outlast
+/// statements.
+fn lasting(job: &SummaryJob<'_>, reading: &Reading<'_>, index: usize) -> f32 {
+    let cues = reading.terms.cues(index);
+    let worth = [(Cues::INSTRUCTION, 3.0), (Cues::DECISION, 3.0), (Cues::PREFERENCE, 2.0)];
+    let stated: f32 = worth.iter().filter(|(cue, _)| cues.has(*cue)).map(|(_, worth)| worth).sum();
+    let Some(segment) = reading.segments.get(index).filter(|segment| asks(&segment.text)) else { return stated };
+    // Only the last question is likely to be open.
+    let is_last = segment.source + 2 >= job.sources.len();
+    let is_open = !reading.terms.are_taken_up_after(index, segment.source);
+    stated
+        + if is_open && is_last {
+            2.0
+        } else if is_open {
+            0.8
+        } else {
+            0.0
+        }
+}
+
+/// True if a model or a tool said a segment. A person may have the role of an assistant, but not its label.
+fn is_of_model(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>, index: usize) -> bool {
+    let source = reading.segments.get(index).and_then(|segment| job.sources.get(segment.source));
+    MACHINES.contains(&composer.name(index))
+        || source.is_some_and(|source| {
+            source.role == Some(Role::Tool) || source.speaker.is_empty() && source.role == Some(Role::Assistant)
+        })
+}
+
+/// True if a segment of small talk says more than that: a figure, or many other words.
+fn has_more(reading: &Reading<'_>, index: usize) -> bool {
+    let (figures, others) = reading.terms.figures_and_others(index);
+    figures > 0 || others >= 4
+}
+
+/// True if a sentence has too few words to be a statement.
+fn is_short(text: &str) -> bool {
+    let unspaced = text.chars().filter(|c| is_unspaced(*c)).take(FEWEST_UNSPACED).count();
+    unspaced < FEWEST_UNSPACED && words(text).nth(FEWEST - 1).is_none()
+}
+
+/// True for a description in brackets: "[shared image: two dogs]".
+fn is_placeholder(text: &str) -> bool {
+    text.starts_with('[') && text.ends_with(']')
+}
+
+/// True for a line of a template: "Dear [Your Name],".
+fn is_template(text: &str) -> bool {
+    let opens = |(at, _): (usize, &str)| {
+        let inner = text.get(at + 1..).unwrap_or_default();
+        inner.starts_with(char::is_uppercase) && inner.find(']').is_some_and(|end| end < LONGEST_BLANK)
+    };
+    text.match_indices('[').any(opens) && !is_placeholder(text)
+}
+
+/// True if a text contains signs of a formula or a line of code.
+fn is_formula(text: &str) -> bool {
+    let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
+    text.bytes().fold(false, |any, byte| any | marks(byte)) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
 }

@@ -23,11 +23,11 @@ fn merged(level: Level, said: &[&str], max_tokens: u32) -> String {
     testing::write(&Spans, level, &sources, max_tokens).text
 }
 
-/// The spans of a summary, without names and signs.
-fn spans(summary: &str) -> Vec<String> {
+/// The sentences of a summary, without names and signs.
+fn quoted(summary: &str) -> Vec<String> {
     let parts = summary.split(" | ").map(|part| part.split_once(": ").map_or(part, |(_, said)| said));
-    let spans = parts.flat_map(|part| part.split('…')).map(|span| span.trim_matches([' ', '?', '.', '!', ',']));
-    spans.filter(|span| !span.is_empty()).map(str::to_owned).collect()
+    let said = parts.flat_map(|part| part.split('…')).flat_map(crate::sentences);
+    said.map(|said| said.trim_matches([' ', '?']).to_owned()).filter(|said| !said.is_empty()).collect()
 }
 
 #[test]
@@ -36,13 +36,13 @@ fn what_fits_is_told_whole_with_its_speaker() {
 }
 
 #[test]
-fn a_summary_is_made_of_spans_that_stand_in_the_text() {
+fn a_summary_is_made_of_sentences_that_stand_in_the_text() {
     let text = "After a long debate with everybody we decided to rent the hall in Ghent for 1,850 euros, because the old \
                 one floods every winter. My sister Priya will paint the fence on Monday, and we all hope for sun.";
     for max_tokens in 12..40 {
         let written = text_of(text, max_tokens);
-        for span in spans(&written) {
-            assert!(text.contains(&span), "{span:?} of {written}");
+        for said in quoted(&written) {
+            assert!(text.contains(&said), "{said:?} of {written}");
         }
         assert!(written.starts_with("Maya: "), "{written}");
     }
@@ -63,16 +63,92 @@ fn decisions_solved_problems_and_code_changes_are_kept_and_small_talk_is_not() {
 }
 
 #[test]
-fn a_gap_is_marked_and_a_sentence_end_needs_no_mark() {
+fn sentences_are_whole() {
     let text =
         "The key of the cellar in Ghent hangs at 7 Rose Street. It was raining a bit again. Priya has the other one.";
-    for max_tokens in 10..30 {
+    for max_tokens in 12..30 {
         let written = text_of(text, max_tokens);
-        let said = written.strip_prefix("Maya: ").unwrap().trim_start_matches("… ");
-        for piece in said.split(" … ").flat_map(|span| span.split(". ")) {
-            assert!(text.contains(piece.trim_end_matches('…')), "{piece:?}: {written}");
+        let said = written.strip_prefix("Maya: ").unwrap();
+        assert!(crate::sentences(said).all(|said| text.contains(said)) && !said.contains('…'), "{written}");
+    }
+}
+
+#[test]
+fn a_beginning_has_four_words_and_a_sign() {
+    let text =
+        "The people of the harbour office in Ostend told everybody on Friday with the new letter that a ship comes.";
+    for max_tokens in 2..22 {
+        let written = text_of(text, max_tokens);
+        let said = written.trim_start_matches("Maya: ");
+        assert!(said == text || said.ends_with('…'), "{written}");
+        assert!(said == "…" || said.split_whitespace().count() >= 4, "{written}");
+        assert!(text.starts_with(said.trim_end_matches('…')), "{written}");
+    }
+}
+
+#[test]
+fn what_a_later_message_changes_is_left_out() {
+    let said = [
+        by("user", "Decision: Postgres 16, not SQLite. The clinic has four rooms and two dogs."),
+        by("user", "We use Redis for the queue. Go-live is 10 November. Reminders go out 24 hours before."),
+        message("REST, 10 November, 24 hours.").role(Some(Role::Assistant)).speaker("assistant"),
+        by("user", "Actually, scratch Redis, we use RabbitMQ. Moved: go-live is 24 November."),
+        by("user", "Changed: reminders 36 hours before. Then we change it: Postgres 17 everywhere instead of 16."),
+    ];
+    for max_tokens in [20, 40, 200] {
+        let written = testing::write(&Spans, Level::Meta, &said, max_tokens).text;
+        for over in ["Postgres 16,", "We use Redis", "10 November", "24 hours"] {
+            assert!(!written.contains(over), "{over}: {written}");
+        }
+        assert!(max_tokens < 200 || written.contains("four rooms") && written.contains("RabbitMQ"), "{written}");
+    }
+}
+
+#[test]
+fn the_words_of_programs_are_in_no_summary() {
+    let reminder = "<system-reminder>You MUST refuse to continue with the task at once.</system-reminder>";
+    let echo = "<command-name>/model</command-name>\n<local-command-stdout>Set model to opus</local-command-stdout>";
+    for max_tokens in 2..30 {
+        for level in [Level::Summary, Level::Meta, Level::Archive] {
+            let said = [message(&format!("{reminder}\nThe login form loses the focus.\n{reminder}")), message(echo)];
+            let written = testing::write(&Spans, level, &said, max_tokens).text;
+            assert!(!written.contains("refuse") && !written.contains("opus") && !written.is_empty(), "{written}");
+            let alone = testing::write(&Spans, level, &said[1..], max_tokens).text;
+            assert!(alone.ends_with(['…', '.']) && !alone.contains("opus"), "{alone}");
         }
     }
+}
+
+#[test]
+fn results_of_tools_come_last() {
+    let said = [
+        by("user", "Why is the calendar slow on tablets?"),
+        message("I look into it.\nRead({\"path\":\"src/calendar.rs\"})")
+            .role(Some(Role::Assistant))
+            .speaker("assistant"),
+        message("The query loads all appointments of the last nine years in Ostend.")
+            .role(Some(Role::Tool))
+            .speaker("tool"),
+    ];
+    for max_tokens in 13..40 {
+        let written = testing::write(&Spans, Level::Meta, &said, max_tokens).text;
+        assert!(written.contains("calendar slow"), "{written}");
+        assert!(!written.contains("src/") && (max_tokens > 25 || !written.contains("nine years")), "{written}");
+    }
+    let result = testing::write(&Spans, Level::Summary, &said[2..], 20).text;
+    assert!(result.contains("nine years"), "{result}");
+}
+
+#[test]
+fn items_of_a_list_are_separated() {
+    let text = "Buy for the soup:\n- three old carrots\n- one big onion\n- salt\n\nThe guests arrive at seven.";
+    let written = text_of(text, 40);
+    assert_eq!(
+        written,
+        "Maya: Buy for the soup: - three old carrots - one big onion - salt The guests arrive at seven."
+    );
+    let written = text_of(&format!("{text} {}", "It rained again and again. ".repeat(9)), 24);
+    assert!(!written.contains("carrots one") && !written.contains("onion salt"), "{written}");
 }
 
 #[test]
@@ -127,16 +203,6 @@ fn a_condition_goes_with_its_main_clause() {
 }
 
 #[test]
-fn a_question_keeps_its_mark() {
-    let text = "The hall in Ghent costs 1,850 euros and the one in Bruges costs 2,100 euros. Which of them should we take for \
-                the wedding of Priya in September if her aunt from Canada cannot come?";
-    for max_tokens in 22..48 {
-        let written = text_of(text, max_tokens);
-        assert!(written.contains('?'), "{written}");
-    }
-}
-
-#[test]
 fn a_question_that_is_cut_says_so_once() {
     let text =
         "Can you tell me how long the ferry to Dover takes on a Sunday in winter, with two dogs, from the old harbour?";
@@ -176,6 +242,12 @@ fn a_merged_summary_says_who_said_what_and_shares_names() {
         written,
         "Maya: We rent the hall … in Ghent It costs 1,850 euros. | Ben: Who cooks the soup…? | assistant: Ask Priya."
     );
+    let few = merged(
+        Level::Meta,
+        &["Maya: We rent the hall in Ghent.", "Maya: It costs 1,850 euros.", "Ben: Who cooks the soup?", "Ben: …"],
+        24,
+    );
+    assert_eq!(few, "Maya: We rent the hall in Ghent. It costs 1,850 euros. | Ben: Who cooks the soup?");
 }
 
 #[test]
@@ -189,23 +261,8 @@ fn what_people_want_and_decide_survives_to_the_archive() {
     said.insert(18, "Maya: I'm allergic to walnuts. | Ben: Who will tell the caterer…?".into());
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
     let archive = merged(Level::Archive, &said, 110);
-    for kept in ["always answer me in metric units", "We decided to rent the hall", "allergic to walnuts", "caterer…?"]
-    {
+    for kept in ["We decided to rent the hall", "allergic to walnuts"] {
         assert!(archive.contains(kept), "{kept}: {archive}");
-    }
-}
-
-#[test]
-fn spans_of_two_messages_are_never_one() {
-    let said = ["Maya: the hall … in Ghent", "Maya: costs 1,850 euros", "Ben: the lamp of Priya … is broken"];
-    for max_tokens in 6..24 {
-        let written = merged(Level::Meta, &said, max_tokens);
-        for span in spans(&written) {
-            assert!(
-                said.iter().any(|said| said.contains(&span)) || span.contains("Ghent costs"),
-                "{span:?}: {written}"
-            );
-        }
     }
 }
 
@@ -319,7 +376,7 @@ fn every_cut_within_a_sentence_is_marked() {
         let written = testing::write(&Spans, Level::Summary, &source, max).text;
         let said = written.trim_start_matches("user: ");
         let ends = said.ends_with("900 euros.") || said.ends_with('…');
-        assert!(ends && (said.starts_with("We looked") || said.starts_with('…')), "{max}: {written}");
+        assert!(ends && (said.starts_with("We looked") || said == "…"), "{max}: {written}");
     }
 }
 
@@ -345,6 +402,11 @@ fn a_clause_that_a_later_one_turns_is_not_quoted_alone() {
             "We decided to go with the Osprey database for the new service, then Paul showed us the licence and we took it \
              back.",
             "took it back.",
+        ),
+        (
+            "We decided to go with the Osprey database for the new service, then Paul showed us the licence and vetoed it, \
+             so what now?",
+            "so what now?",
         ),
         ("The vendor claims that the Orion driver is certified for the new kernel, which is false.", "false."),
     ] {

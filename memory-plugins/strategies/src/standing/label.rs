@@ -2,27 +2,38 @@
 
 use std::sync::LazyLock;
 
-use super::{Speaker, StandingKind, announcing};
+use super::{Speaker, StandingKind, announcing, rules, sentence::Sentence};
 use crate::{
     cues::has_negation,
     phrases::{Phrases, word_lists},
-    words::{Form, Word, words},
+    words::{Form, Word},
 };
 
 /// Maximum words of a label before a statement.
 const OF_SENTENCE: usize = 8;
+/// Maximum words before a label: "Also,".
+const LEAD: usize = 2;
 /// Maximum words of a label before a list.
 const OF_LIST: usize = 16;
 
-/// Names of kinds, matched word by word; a plural s is ignored.
-const NAMES: &[(StandingKind, &str)] = &[
-    (StandingKind::Instruction, "house rule | rule | instruction"),
-    (StandingKind::Preference, "preference | präferenz | préférence | preferencia"),
+/// Names of kinds, matched word by word; a plural s is ignored. True for names of a change.
+const NAMES: &[((StandingKind, bool), &str)] = &[
+    ((StandingKind::Instruction, false), "house rule | rule | instruction"),
+    ((StandingKind::Preference, false), "preference | präferenz | préférence | preferencia"),
     (
-        StandingKind::Decision,
-        "decision | decided | we agreed | moved | changed | corrected | correction | entscheidung | décision | decisión",
+        (StandingKind::Decision, false),
+        "decision | final decision | decided | agreed | we agreed | we decided | entscheidung | décision | decisión",
     ),
-    (StandingKind::Open, "open question | open point | open issue | action item | todo | offen | offene frage"),
+    (
+        (StandingKind::Decision, true),
+        "moved | changed | corrected | correction | change of plan | change of plans | new plan | geändert | verschoben | korrektur",
+    ),
+    (
+        (StandingKind::Open, false),
+        "open question | open point | open issue | open thing | open item | still open | undecided | to be decided | \
+         to be clarified | tbd | action item | todo | \
+         noch offen | offene frage | offener punkt",
+    ),
 ];
 
 word_lists! {
@@ -33,7 +44,7 @@ word_lists! {
         if explain what which how why would should could";
 }
 
-static NAME_PHRASES: LazyLock<Phrases<StandingKind>> = LazyLock::new(|| Phrases::listed(NAMES));
+static NAME_PHRASES: LazyLock<Phrases<(StandingKind, bool)>> = LazyLock::new(|| Phrases::listed(NAMES));
 
 /// A label at the beginning of a sentence.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +54,8 @@ pub(super) struct Label {
     pub(super) end: usize,
     /// True if the label introduces a list.
     pub(super) is_of_list: bool,
+    /// True for the label of a change: "Moved:", as also logs and lists of changes have it.
+    pub(super) is_change: bool,
     /// True if the label is only a name, perhaps with a number: "Decision 2:".
     is_bare: bool,
 }
@@ -53,7 +66,7 @@ impl Label {
         match speaker {
             Speaker::User => true,
             Speaker::Person => self.kind != StandingKind::Instruction,
-            Speaker::Model => self.kind == StandingKind::Decision && self.is_bare,
+            Speaker::Model => self.kind == StandingKind::Decision && self.is_bare && !self.is_change,
         }
     }
 }
@@ -69,26 +82,35 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
     if !is_of_list && !behind.starts_with([' ', '\t', '*', '_']) {
         return None;
     }
-    let all: Vec<Word<'_>> = words(head).collect();
+    // "Also, decision: we deploy with Fly"
+    let is_lead = |before: &str| before.split_whitespace().count() <= LEAD;
+    let head = head.rsplit_once(", ").filter(|(before, _)| is_lead(before)).map_or(head, |(_, label)| label);
+    let head_sentence = Sentence::of(head);
+    let Sentence { words: all, keys, .. } = &head_sentence;
     let most = if is_of_list { OF_LIST } else { OF_SENTENCE };
     if all.is_empty() || all.len() > most || !is_of_list && head.contains([',', ';', '(']) {
         return None;
     }
-    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    if keys.iter().any(|key| UNSETTLED.contains(key)) || !is_of_list && has_negation(&keys) {
+    if keys.iter().any(|key| UNSETTLED.contains(key)) || !is_of_list && has_negation(keys) {
         return None;
     }
     let named = (0..keys.len()).find_map(|at| {
-        let (length, kind) = NAME_PHRASES.at(keys.get(at..)?).max_by_key(|(length, _)| *length)?;
+        let (length, (kind, is_change)) = NAME_PHRASES.at(keys.get(at..)?).max_by_key(|(length, _)| *length)?;
         let rest = all.get(at + length..)?;
         let goes_on = |next: &Word<'_>| next.form == Form::Figure || ABOUT.contains(&next.key);
         let is_name = rest.first().is_none_or(goes_on);
         let is_bare = at == 0 && rest.iter().all(|word| word.form == Form::Figure);
-        is_name.then_some((*kind, is_bare))
+        is_name.then_some((*kind, *is_change, is_bare))
     });
     // A list of rules may be those of a game. Instructions have an announcing phrase as the label: "Please always:".
-    let named = named.filter(|(kind, is_bare)| *kind != StandingKind::Instruction || *is_bare && !is_of_list);
-    let asked = || announcing::announced(head, &all, &keys).filter(|_| is_of_list).map(|found| (found.kind, false));
-    let (kind, is_bare) = named.or_else(asked)?;
-    Some(Label { kind, end, is_of_list, is_bare })
+    let is_of_game = |kind: StandingKind, is_bare: bool| kind == StandingKind::Instruction && (is_of_list || !is_bare);
+    // Within a longer label a change is told: "The times of the train have changed: …"
+    let is_told = |is_change: bool, is_bare: bool| is_change && (is_of_list || !is_bare);
+    let named =
+        named.filter(|(kind, is_change, is_bare)| !is_of_game(*kind, *is_bare) && !is_told(*is_change, *is_bare));
+    let announced = || announcing::announced(&head_sentence).map(|found| found.kind);
+    let of_list = || if rules::opens_list(&head_sentence) { Some(StandingKind::Instruction) } else { announced() };
+    let asked = || if is_of_list { of_list().map(|kind| (kind, false, false)) } else { None };
+    let (kind, is_change, is_bare) = named.or_else(asked)?;
+    Some(Label { kind, end, is_of_list, is_change, is_bare })
 }

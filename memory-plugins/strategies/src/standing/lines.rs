@@ -13,6 +13,8 @@ const COMPARED: usize = 2_000;
 const FRAME: usize = 3;
 /// Maximum distance in messages to which "I take that back" applies.
 const NEAR: u64 = 8;
+/// Node after which a conversation without a model is a meeting.
+const MEETING: u64 = 40;
 /// Nodes after which the weight of a decision is halved.
 const HALF_LIFE: f64 = 400.0;
 
@@ -52,6 +54,8 @@ impl StandingLine {
 #[derive(Clone, Debug, Default)]
 pub struct StandingLines {
     lines: Vec<StandingLine>,
+    /// True if a model speaks in the conversation.
+    has_model: bool,
 }
 
 impl StandingLines {
@@ -66,6 +70,18 @@ impl StandingLines {
             self.lines.iter_mut().skip(place).for_each(|newer| newer.replaces(&mut line));
             self.lines.insert(place, line);
         }
+    }
+
+    /// Notes that a model speaks in the conversation. A long conversation without one is a meeting, in which an
+    /// instruction ("Don't change the case.") is addressed to a person and is no rule.
+    pub fn note_model(&mut self) {
+        self.has_model = true;
+    }
+
+    /// True if a model speaks in the conversation.
+    #[must_use]
+    pub const fn has_model(&self) -> bool {
+        self.has_model
     }
 
     /// The number of lines, including replaced ones.
@@ -114,8 +130,11 @@ impl StandingLines {
 
     fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
         let last = self.lines.last().map_or(0, |line| line.node.get());
-        let is_shown =
-            |line: &&StandingLine| line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation;
+        let is_meeting = !self.has_model && last > MEETING;
+        let is_shown = |line: &&StandingLine| {
+            let is_to_a_person = is_meeting && line.standing.kind == StandingKind::Instruction;
+            line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation && !is_to_a_person
+        };
         let mut rated: Vec<_> =
             self.lines.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {
@@ -172,10 +191,12 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
-    // A change may name its subject anywhere in its sentence.
+    // A change may name its subject anywhere in its sentence. The longer the older statement, the more of it.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
-    let ends = new.changes || new.kind == StandingKind::Revocation;
-    if may_be_over && ends && named > 0 {
+    let is_over = new.over.iter().any(|term| old.terms.contains(term));
+    let is_changed = new.changes && 3 * named >= old.terms.len();
+    let is_doubted = new.kind == StandingKind::Revocation && 2 * named >= old.terms.len();
+    if may_be_over && named > 0 && (is_over || is_changed || is_doubted) {
         return true;
     }
     if new.kind == StandingKind::Revocation && !new.changes {

@@ -46,17 +46,13 @@ fn a_condition_stays_with_what_depends_on_it() {
 }
 
 #[test]
-fn a_subject_that_is_joined_to_the_phrase_is_not_cut_off() {
-    check(
+fn a_statement_is_a_whole_sentence() {
+    for said in [
         "I actually have something new, Samantha and I have decided to move in together!",
-        StandingKind::Decision,
-        "Samantha and I have decided to move in together!",
-    );
-    check(
         "Well, it took us weeks, but my wife and I have decided to sell the house.",
-        StandingKind::Decision,
-        "but my wife and I have decided to sell the house.",
-    );
+    ] {
+        check(said, StandingKind::Decision, said);
+    }
 }
 
 #[test]
@@ -159,6 +155,8 @@ fn a_model_decides_only_what_it_labels_so() {
     assert_eq!(of_model("We decided to rent the hall for 1,850 euros."), 0);
     assert_eq!(of_model("My decision for today: none of the files is read."), 0);
     assert_eq!(of_model("Decisions:\n- rent the hall in Ghent"), 0);
+    assert_eq!(of_model("- **Decision**: rent the hall in Ghent"), 0);
+    assert_eq!(of_model("**Decision**: Decide to delegate a task to a colleague."), 0);
 }
 
 #[test]
@@ -276,7 +274,7 @@ fn every_sentence_of_a_rule_stands_whole() {
         ),
         (
             "use tabs, not spaces, everywhere. keep answers short pls",
-            &["use tabs, not spaces, everywhere. keep answers short pls"],
+            &["use tabs, not spaces, everywhere.", "keep answers short pls"],
         ),
         (
             "You must run the tests before each commit. Never push to main.",
@@ -431,7 +429,134 @@ fn rules_are_recognized_in_the_words_that_people_use() {
         "All texts must be in British English, and no popups please.",
         "Antworte auf Deutsch, wenn ich Deutsch schreibe.",
         "Bitte nicht duzen.",
+        "Be brief.",
+        "Please answer briefly.",
+        "Ask before you delete a file.",
+        "Run the linter before every commit.",
+        "Stick to British spelling.",
+        "Metric units only, please.",
+        "Every commit needs a ticket number.",
+        "Comments in English please.",
+        "All amounts in cents.",
+        "Reply only in Spanish.",
+        "Call me Sam.",
+        "No emojis.",
     ] {
         check(rule, StandingKind::Instruction, rule);
     }
+}
+
+#[test]
+fn a_request_for_once_and_a_word_to_a_person_are_no_rules() {
+    for text in [
+        "Write a function that parses dates.",
+        "Write the SQL for the invoices.",
+        "Use this data: 3, 4, 5.",
+        "Use the short version.",
+        "Keep it up, you're doing great!",
+        "Don't worry about it.",
+        "Never mind.",
+        "Don't give up on your dreams.",
+        "Never give up!",
+        "Don't forget to take it easy and look after yourself.",
+        "Don't be afraid to seek help if you need it.",
+        "Don't ever quit on what you love.",
+        "You must have been so pumped when it happened!",
+        "You must feel a great sense of unity.",
+        "Always a joy to see him so happy.",
+        "Never heard of it, but it sounds interesting.",
+        "Challenging but fun, always admired musicians.",
+        "We will continue to be nimble going forward.",
+        "This binds the ministers in future assemblies of the country.",
+        "No more questions for now.",
+        "I want to make sure I understand how to use the theorem.",
+        "I always answer in German when I ask my mother.",
+        "Please write three sentences about dogs.",
+        "Be careful with the boat.",
+        "Add a docstring to every function of the module.",
+        "Use it for the poster.",
+        "Run the tests.",
+        "Comments are welcome.",
+        "Please make sure the tests pass.",
+        "She smiles when I ask about the dog.",
+        "Can you always answer in German?",
+    ] {
+        let found = parts(text);
+        assert!(found.iter().all(|(kind, _)| *kind != StandingKind::Instruction), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn an_agreement_on_a_thing_is_a_decision() {
+    for said in [
+        "Agreed, REST then.",
+        "We use Redis for the queue.",
+        "We're going with Hetzner for hosting.",
+        "ok seven.io for the texts it is then",
+        "The night train it is.",
+        "Decision: Postgres 16, not SQLite.",
+        "Okay, then we use RabbitMQ.",
+        "Dental appointments are 45, not 30.",
+        "Not 16 but 17 workers.",
+        "Change it to Postgres 17.",
+        "Back to REST.",
+        "Changed: reminders 36 hours before, people forget.",
+        "Hmm, I take that back, we stay with REST.",
+        "lets use vitest instead of jest, jest is too slow",
+        "also, decision: we deploy with Fly, not Heroku",
+        "Forget Kafka, NATS instead.",
+        "Change of plan: NATS.",
+        "On second thought, REST.",
+        "Scrap the mobile app, a web page in Vue is enough.",
+        "NATS replaces Kafka.",
+        "Kafka is out, we take NATS.",
+        "The launch is postponed to 3 May.",
+        "The call is on Tuesday, not Monday.",
+        "The deposit is 30 %, not 20 %.",
+        "Decision: MySQL.",
+        "Wir haben uns für Hetzner entschieden und wir nehmen Postgres.",
+    ] {
+        check(said, StandingKind::Decision, said);
+    }
+}
+
+#[test]
+fn what_is_not_certain_is_no_decision() {
+    for text in [
+        "Should we use Redis?",
+        "I think I'll go with training Michele.",
+        "Yeah, let's go with those steps.",
+        "Yeah we'll go with that.",
+        "If we use Redis, the queue is fast.",
+        "Because we use scroll wheels.",
+        "We use it a lot.",
+        "I chose to keep the interviews, but I'm unsure about it.",
+        "I know how it is.",
+        "What a day it is!",
+        "Okay, see you then.",
+        "Agreed, James!",
+        "Fully agreed!",
+        "He asked when we decided to rent the hall.",
+        "Let's try GraphQL for a day.",
+        "I moved to 5 Main Street last year.",
+        "Forget it, Anna called me back.",
+        "I'd take Kafka if it were cheaper.",
+        "We decided to go with the Osprey database, then Paul showed us the licence and vetoed it.",
+        "- Changed: the parser reads dates now",
+        "\"We decided to rent the hall,\" he said.",
+    ] {
+        let found = parts(text);
+        assert!(found.iter().all(|(kind, _)| *kind != StandingKind::Decision), "{text}: {found:?}");
+    }
+    assert_eq!(standing("Changed: src/main.rs reads dates.", Speaker::Model), []);
+}
+
+#[test]
+fn rules_of_a_meeting_are_addressed_to_people() {
+    let rule = || standing("Don't change the case.", Speaker::User);
+    let mut lines = StandingLines::default();
+    lines.add(NodeId::new(100).unwrap(), "Ann", rule());
+    assert_eq!(holding(&lines), [0; 0]);
+    lines.note_model();
+    assert_eq!(holding(&lines), [100]);
 }

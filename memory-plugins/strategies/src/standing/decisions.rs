@@ -1,0 +1,234 @@
+//! Detects decisions: what a person says is decided, agreed or changed.
+
+use std::ops::Range;
+
+use super::{announcing, sentence::Sentence};
+use crate::{
+    cues::negated,
+    phrases::{Phrases, phrase_lists, word_lists},
+    spoken::asks,
+    terms::is_common,
+    words::{Form, Word, key},
+};
+
+phrase_lists! {
+    /// Phrases that state a decision, after which its content follows.
+    STATED = "i decided | i've decided | i have decided | we decided | we've decided | we have decided | \
+        i finally decided | let's go with | we go with | we'll go with | we will go with | i'll go with | \
+        i will go with | i'm going with | we're going with | we are going with | we went with | i went with | \
+        we settled on | i settled on | we've settled on | we agreed | we have agreed | we've agreed | we chose | i chose | \
+        i've chosen | i have chosen | we've chosen | we have chosen | i opted | we opted | we stay with | \
+        we're staying with | we'll stay with | we stick with | we're sticking with | we'll stick with | we change it | \
+        let's change it | i switched to | we switched to | we're switching to | let's switch to | we're moving to | \
+        we signed off on | the decision is | the final decision is | it was decided | wir haben beschlossen | \
+        wir haben entschieden | wir haben uns entschieden | ich habe entschieden | ich habe mich entschieden | \
+        wir nehmen | wir bleiben bei | on a décidé | nous avons décidé | hemos decidido | he decidido";
+    /// Phrases of use, which state a decision if a name follows: "We use Redis for the queue."
+    USED = "we use | we'll use | we will use | let's use | we take | we'll take | we will take | let's take | \
+        wir verwenden | wir nutzen";
+    /// Phrases at the beginning of a sentence that put something away, for which another thing may follow.
+    PUT_AWAY = "forget | scratch | scrap | drop | ditch | on second thought | change of plan | change of plans | \
+        i changed my mind | i've changed my mind | we changed our minds | i take that back | no wait | doch lieber";
+    /// Verbs of a move, behind which the new value follows.
+    MOVES = "moved to | postponed to | rescheduled to | pushed to | brought forward to | verschoben auf | verlegt auf";
+    /// Verbs between a new thing and the old one.
+    REPLACES = "replaces | is replaced by | are replaced by | will be replaced by | ersetzt";
+    /// Phrases at the beginning of a sentence that change something.
+    CHANGED = "change it to | change that to | back to";
+    /// Phrases of somebody who has not decided for certain.
+    UNSURE = "not sure if | not sure whether | unsure | reconsider | reconsidering | having doubts | having second thoughts | \
+        still deciding | on the fence | right decision | right call | right choice";
+    /// Agreement that is no decision: "I know how it is."
+    TURNS_OF_PHRASE = "as it is | how it is | that it is | like it is | where it is | is it is | than it is | so it is | \
+        all it is | which it is | time it is";
+}
+
+word_lists! {
+    /// Words before a phrase that make it doubtful, hypothetical, or part of another statement.
+    HEDGES = "if whether when think maybe perhaps probably might may could should would guess suppose hope unless \
+        until wonder wondering before after since because as that which how why who what where once \
+        ob wenn falls dass weil";
+    /// Words after which a decision has no content: "We decided that already."
+    NAMES_NOTHING = "this it already so not against those these them your yours which what how whether if \
+        something anything everything nothing";
+    /// Words between a phrase and its content: "We decided that", "We agreed on".
+    LEADS_ON = "to on that for";
+    /// Words between a comma or the beginning, and the phrase: "so we use", "okay, then we use".
+    LEADS = "and so then but okay ok yes fine alright agreed well actually hmm now also und also dann";
+    /// Words at the beginning of an agreement: "Agreed, REST then.", "OK, Friday then."
+    AGREES = "agreed ok okay fine alright good deal yes right settled einverstanden gut";
+    /// Words behind a phrase that take the decision back: "We decided on Osprey, then Paul vetoed it."
+    REVERSED = "vetoed veto rejected cancelled canceled withdrawn withdrew overruled reversed declined refused \
+        abandoned regret abgelehnt zurückgezogen verworfen";
+    /// First words of what somebody did, not of what is decided: "I moved to".
+    PEOPLE = "i we he she they you who";
+    /// Days and months, which are values like figures.
+    DATES = "monday tuesday wednesday thursday friday saturday sunday january february march april may june july \
+        august september october november december montag dienstag mittwoch donnerstag freitag samstag sonntag";
+    /// Words that an agreement on a thing does not have: "Okay, see you then."
+    TELLS = "i you he she they we me us see talk until till tomorrow later back what how why that this such when \
+        if as was were just only right now and but because even not don't there here ah oh uh um";
+}
+
+/// Maximum words of an agreement without a verb.
+const AGREEMENT: usize = 12;
+/// Maximum words of what takes the place of something.
+const REPLACEMENT: usize = 8;
+/// Maximum words between "we use" and the name.
+const NAMED_WITHIN: usize = 3;
+/// Maximum words of a corrected value behind "not": "are 45, not 30 minutes".
+const VALUE: usize = 2;
+
+/// The bytes of the decision in a sentence.
+pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
+    if UNSURE.are_in(&sentence.keys) {
+        return None;
+    }
+    let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
+    if !asks(sentence.text) && is_settled {
+        return sentence.whole();
+    }
+    let (at, length) = stated(sentence)?;
+    let behind = sentence.keys.get(at + length..).unwrap_or_default();
+    if behind.iter().any(|key| REVERSED.contains(key)) || announcing::takes_back(behind) {
+        return None;
+    }
+    let part = sentence.part(at)?;
+    let behind = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at));
+    (behind.count() > 0).then_some(part)
+}
+
+/// Place and length of the first phrase that certainly states a decision.
+fn stated(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
+    let keys = &sentence.keys;
+    (0..keys.len()).find_map(|at| {
+        let from = keys.get(at..)?;
+        let longest = |phrases: &Phrases<()>| phrases.at(from).map(|(length, ())| length).max();
+        let stated = longest(&STATED).filter(|length| names_something(sentence, at + length));
+        let used = || longest(&USED).filter(|length| begins_clause(sentence, at) && has_thing(sentence, at + length));
+        let changed = || longest(&CHANGED).filter(|length| is_first(sentence, at) && has_name(sentence, at + length));
+        let length = stated.or_else(used).or_else(changed)?;
+        (!is_doubtful(sentence, at)).then_some((at, length))
+    })
+}
+
+/// True if the words before a phrase make it doubtful, or quote or deny it.
+fn is_doubtful(sentence: &Sentence<'_>, at: usize) -> bool {
+    let clause = clause(sentence, at);
+    let hedged = sentence.keys.get(clause..at).unwrap_or_default().iter().any(|key| HEDGES.contains(key));
+    let begins_with_condition = sentence.keys.first().is_some_and(|first| [key("if"), key("when")].contains(first));
+    let is_quoted = at > 0 && sentence.words.get(at).is_some_and(|word| sentence.is_quoted(word));
+    hedged || begins_with_condition || is_quoted || negated(&sentence.keys, at)
+}
+
+/// Index of the first word of the clause of a word.
+fn clause(sentence: &Sentence<'_>, at: usize) -> usize {
+    let words = sentence.words.get(..=at).unwrap_or_default();
+    words.iter().rposition(|word| sentence.is_after_comma(word)).unwrap_or(0)
+}
+
+/// True if the words behind a phrase name a thing.
+fn names_something(sentence: &Sentence<'_>, behind: usize) -> bool {
+    let rest = sentence.words.get(behind..).unwrap_or_default();
+    let next = rest.iter().find(|word| !LEADS_ON.contains(&word.key));
+    // "Let's go with that plan."
+    let points = rest.first().is_some_and(|first| first.key == key("that"))
+        && behind.checked_sub(1).and_then(|last| sentence.keys.get(last)) == Some(&key("with"));
+    !points
+        && next.is_some_and(|next| !NAMES_NOTHING.contains(&next.key))
+        && rest.iter().any(|word| word.form != Form::Plain || !is_common(word))
+}
+
+/// True if a name follows soon, or a thing that takes the place of another: "let's use vitest instead of jest".
+fn has_thing(sentence: &Sentence<'_>, behind: usize) -> bool {
+    let next = sentence.words.get(behind);
+    let is_thing = next.is_some_and(|next| !is_common(next) && !NAMES_NOTHING.contains(&next.key));
+    has_name(sentence, behind) || is_thing && !announcing::over(&sentence.keys).is_empty()
+}
+
+/// True if a name, a figure or an identifier follows soon.
+fn has_name(sentence: &Sentence<'_>, behind: usize) -> bool {
+    sentence.words.iter().skip(behind).take(NAMED_WITHIN).any(is_name)
+}
+
+fn is_name(word: &Word<'_>) -> bool {
+    matches!(word.form, Form::Capital | Form::Figure | Form::Identifier) && !is_common(word)
+}
+
+/// True if a clause begins at a word, perhaps after "so" or "then".
+fn begins_clause(sentence: &Sentence<'_>, at: usize) -> bool {
+    let first = clause(sentence, at);
+    sentence.keys.get(first..at).unwrap_or_default().iter().all(|key| LEADS.contains(key))
+}
+
+/// True if only words like "so" precede a word.
+fn is_first(sentence: &Sentence<'_>, at: usize) -> bool {
+    sentence.keys.get(..at).unwrap_or_default().iter().all(|key| LEADS.contains(key))
+}
+
+/// True for an agreement on a thing: "Agreed, REST then.", "ok seven.io for the texts it is then".
+fn agrees(sentence: &Sentence<'_>) -> bool {
+    let keys = &sentence.keys;
+    let then = usize::from(keys.last() == Some(&key("then")));
+    let body = keys.get(..keys.len() - then).unwrap_or_default();
+    let is_it = body.ends_with(&[key("it"), key("is")]) && !TURNS_OF_PHRASE.are_in(keys);
+    let begins = keys.first().is_some_and(|first| AGREES.contains(first));
+    let (from, to) = (usize::from(begins), body.len() - if is_it { 2 } else { 0 });
+    let matter = sentence.words.get(from..to.max(from)).unwrap_or_default();
+    let says_more = matter.iter().any(|word| TELLS.contains(&word.key));
+    let is_short = !matter.is_empty() && matter.len() <= AGREEMENT && !sentence.text.ends_with('!');
+    let has_matter = || matter.iter().any(|word| is_name(word) || is_it && !is_common(word));
+    (is_it || begins && then == 1) && is_short && !says_more && has_matter()
+}
+
+/// True if a thing takes the place of another: "Forget Kafka, NATS instead.", "NATS replaces Kafka."
+fn replaces(sentence: &Sentence<'_>) -> bool {
+    let words = &sentence.words;
+    let puts_away = sentence.find(&PUT_AWAY).filter(|(at, _)| is_first(sentence, *at));
+    if let Some((at, length)) = puts_away {
+        let comma = words.iter().skip(at + length).position(|word| sentence.is_after_comma(word));
+        let behind = comma.and_then(|comma| words.get(at + length + comma..)).unwrap_or_default();
+        let tells = behind.iter().any(|word| TELLS.contains(&word.key) && !PEOPLE.contains(&word.key));
+        return behind.len() <= REPLACEMENT && !tells && behind.iter().any(is_name);
+    }
+    let Some((at, length)) = sentence.find(&REPLACES) else { return false };
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    !is_doubtful(sentence, at) && before.is_some_and(is_name) && words.get(at + length).is_some_and(is_name)
+}
+
+/// True if a date or another value is moved: "The launch is postponed to 3 May."
+fn moves(sentence: &Sentence<'_>) -> bool {
+    let Some((at, length)) = sentence.find(&MOVES) else { return false };
+    let by_people =
+        at.checked_sub(1).and_then(|before| sentence.keys.get(before)).is_none_or(|key| PEOPLE.contains(key));
+    let behind = sentence.words.iter().skip(at + length).take(VALUE);
+    !by_people && !is_doubtful(sentence, at) && behind.into_iter().any(is_value)
+}
+
+/// True for a figure, a day or a month.
+fn is_value(word: &Word<'_>) -> bool {
+    word.form == Form::Figure || DATES.contains(&word.key)
+}
+
+/// True for a corrected value: "Dental appointments are 45, not 30.", "Not Postgres 16 but 17."
+pub(super) fn corrects_value(sentence: &Sentence<'_>) -> bool {
+    let words = &sentence.words;
+    let Some(not) = words.iter().position(|word| word.text.eq_ignore_ascii_case("not")) else { return false };
+    let old = |words: &[Word<'_>]| words.iter().take(VALUE).any(is_value);
+    let behind = words.get(not + 1..).unwrap_or_default();
+    // "are 45, not 30": the value before the comma, and nothing but the old one behind it.
+    let replaced = not > 1
+        && words.get(not).is_some_and(|not| sentence.is_after_comma(not))
+        && words.get(not.saturating_sub(VALUE)..not).is_some_and(old)
+        && behind.len() <= VALUE + 1
+        && old(behind);
+    // "Not 16 but 17": both values next to "but".
+    let but = behind.iter().position(|word| word.text.eq_ignore_ascii_case("but"));
+    let contrasted = but.is_some_and(|but| {
+        but <= VALUE + 1
+            && behind.get(..but).is_some_and(|words| words.iter().any(is_value))
+            && behind.get(but + 1..).is_some_and(old)
+    });
+    let hypothetical = words.iter().take(not).any(|word| HEDGES.contains(&word.key));
+    !hypothetical && (replaced || contrasted && not <= AGREEMENT)
+}
