@@ -17,6 +17,8 @@ use super::{
 
 /// The budget of the contexts.
 const BUDGET: u32 = 4_000;
+/// Budgets of the views that are made before a context is asked for again.
+const OTHERS: [u32; 3] = [1_000, 8_000, 2_000];
 const SEED: u64 = 7;
 
 /// Measurements on one data set. A figure is `None` if no context was of the kind that it measures.
@@ -34,6 +36,10 @@ pub struct QuestionMode {
     /// Tokens of messages shown verbatim, with labels, divided by the tokens of the same messages as lines `speaker:
     /// text`.
     pub label_overhead: Option<f64>,
+    /// Mean share of the budget that contexts of conversations take that do not fit, 0..=1.
+    pub budget_used: Option<f64>,
+    /// Share of the contexts that are the same after views at other budgets, 0..=1.
+    pub same_view: Option<f64>,
 }
 
 impl fmt::Display for QuestionMode {
@@ -42,11 +48,13 @@ impl fmt::Display for QuestionMode {
         let [ours, hits] = self.evidence.map(show);
         write!(
             f,
-            "{} ({} questions): hits kept {} ({ours} of {hits}), label overhead {}",
+            "{} ({} questions): hits kept {} ({ours} of {hits}), label overhead {}, budget used {}, same view {}",
             self.data,
             self.questions,
             show(self.hits_kept),
             show(self.label_overhead),
+            show(self.budget_used),
+            show(self.same_view),
         )
     }
 }
@@ -58,6 +66,8 @@ struct Tally {
     hits: Vec<f64>,
     labelled: u64,
     bare: u64,
+    used: Vec<f64>,
+    same: Vec<f64>,
 }
 
 /// Measures a sample of at most `questions` questions of a data set.
@@ -98,6 +108,14 @@ impl Tally {
         };
         self.labelled += u64::from(shown.labelled);
         self.bare += u64::from(shown.bare);
+        if let Some(context) = context.filter(|context| context.full_tokens > u64::from(BUDGET)) {
+            self.used.push(f64::from(context.tokens) / f64::from(BUDGET));
+            for budget in OTHERS {
+                fresh_context(parts, question, subject, budget).await?;
+            }
+            let again = fresh_context(parts, question, subject, BUDGET).await?;
+            self.same.push(f64::from(u8::from(again.is_some_and(|again| again.text() == context.text()))));
+        }
         let room = BUDGET.saturating_sub(parts.counter.count(&question.text));
         let hits = pack(parts, question, subject, nodes, room, shown.per_message).await?;
         self.hits.extend(subject.evidence_among(question, hits.into_iter()));
@@ -118,6 +136,8 @@ impl Tally {
             },
             evidence,
             label_overhead,
+            budget_used: Some(mean(&self.used)).filter(|_| !self.used.is_empty()),
+            same_view: Some(mean(&self.same)).filter(|_| !self.same.is_empty()),
         }
     }
 }

@@ -32,6 +32,8 @@ fn of_questions(modes: &[QuestionMode]) -> Vec<Figure> {
     let figures = [
         worst("hits_kept_4000", Figure::smallest, modes, name, |mode| mode.hits_kept),
         worst("label_overhead", Figure::largest, modes, name, |mode| mode.label_overhead),
+        worst("budget_used_4000", Figure::smallest, modes, name, |mode| mode.budget_used),
+        worst("same_view", Figure::smallest, modes, name, |mode| mode.same_view),
     ];
     explained(figures, modes)
 }

@@ -76,7 +76,7 @@ fn add(lines: &mut Arc<StandingLines>, node: &Node, text: &str) {
         Role::Assistant => Speaker::Model,
         _ => return,
     };
-    if speaker != Speaker::User && !lines.has_model() {
+    if speaker == Speaker::Model && !lines.has_model() {
         Arc::make_mut(lines).note_model();
     }
     if message.keep_out_of_summaries || is_tool {
