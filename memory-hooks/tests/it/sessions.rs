@@ -200,6 +200,35 @@ fn the_state_of_a_conversation_follows_from_its_messages() {
 }
 
 #[test]
+fn the_state_of_a_conversation_that_changed_its_mind_has_the_current_values() {
+    let world = World::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../memory/tests/data/clinic.jsonl");
+    let message = |line: &str| {
+        let json: serde_json::Value = serde_json::from_str(line).unwrap();
+        let role = if json["role"] == "user" { Role::User } else { Role::Assistant };
+        Message::text_of(role, json["content"].as_str().unwrap())
+    };
+    world.say(std::fs::read_to_string(path).unwrap().lines().map(message));
+    let state = block_on(world.talk.state()).unwrap();
+    assert_eq!(
+        texts(&state.decisions),
+        [
+            "Dental appointments are 45, not 30.",
+            "Actually, scratch Redis, we use RabbitMQ.",
+            "Then we change it: Postgres 17 everywhere instead of 16, the host only offers that.",
+            "Moved: go-live is 24 November.",
+            "Changed: reminders 36 hours before, people forget.",
+            "Hmm, I take that back, we stay with REST.",
+            "We're going with Hetzner for hosting.",
+            "ok seven.io for the texts it is then",
+        ]
+    );
+    assert_eq!(texts(&state.open), ["Another open thing: do we charge a fee for no-shows?"]);
+    let title = "I'm building the booking system for a vet clinic…";
+    assert_eq!(state.title.map(|title| title.text).as_deref(), Some(title));
+}
+
+#[test]
 fn a_decision_about_a_frequent_subject_goes_before_a_later_one() {
     let world = World::new();
     let about = ["Lisbon is warm in May.", "Yes, Lisbon is."].repeat(8);
