@@ -53,18 +53,18 @@ pub(crate) fn share_of(budget: u32, share: f32) -> u32 {
 /// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget would have.
 const LEAST_HITS: f64 = 0.1;
 
-/// Minimum relevance of the best hit: below it nothing bears on the question, and nothing is worth its tokens. Fitted: the
-/// best hit of 1.5 % of the answered questions is below it, and of a quarter of those moved to conversations that do not
-/// answer them.
-const LEAST_BEST: f32 = 0.003;
+/// Minimum sum of the relevance of all hits: below it nothing bears on the question, and nothing is worth its tokens. Many
+/// equal hits share their chance, so it is a sum. Fitted: the best hit of 2 % of the answered questions is below it, and of
+/// two fifths of those moved to conversations that do not answer them.
+const LEAST_BEARING: f32 = 0.005;
 
-/// For each hit, true if it is worth its price in tokens: the best hit has at least the relevance [`LEAST_BEST`], and this
-/// one at least [`LEAST_HITS`] times its share of the budget.
+/// For each hit, true if it is worth its price in tokens: all hits together have at least the relevance [`LEAST_BEARING`], and
+/// this one at least [`LEAST_HITS`] times its share of the budget.
 ///
 /// Cross-encoder scores have no fitted probabilities, so if one is among the scores, every hit is worth its tokens.
 pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32) -> Vec<bool> {
     let is_fitted = hits.iter().all(|hit| hit.score.scale == ScoreScale::Fused);
-    let is_any = hits.iter().any(|hit| hit.relevance >= LEAST_BEST);
+    let is_any = hits.iter().map(|hit| hit.relevance).sum::<f32>() >= LEAST_BEARING;
     let is_worth = |(hit, price): (&Candidate, &Option<u64>)| {
         #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
         let is_dear = |price: u64| f64::from(hit.relevance) * f64::from(budget) < LEAST_HITS * price as f64;
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn nothing_is_worth_its_tokens_where_nothing_bears_on_the_question() {
         check(&[(9.0, 0), (2.0, 0)], ScoreScale::Fused, &[1, 1], &[false, false]);
-        check(&[(9.0, 0), (2.0, 1)], ScoreScale::Fused, &[1, 1], &[false, true]);
+        check(&[(9.0, 0), (2.0, 1)], ScoreScale::Fused, &[1, 100], &[false, true]);
         check(&[(9.0, 0)], ScoreScale::Logit, &[1], &[true]);
     }
 

@@ -36,9 +36,12 @@ const UNSPACED: [&str; 12] = [
 pub(crate) fn has_content(text: &str, names: &[&str]) -> bool {
     static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| STOCK.split_whitespace().collect());
     let rest = UNSPACED.iter().fold(text.to_owned(), |rest, phrase| rest.replace(phrase, " "));
-    words_of(&rest)
-        .into_iter()
-        .any(|(word, is_stop_word)| !is_stop_word && !WORDS.contains(&*word) && !names.contains(&&*word))
+    let words = words_of(&rest);
+    let before = std::iter::once("").chain(words.iter().map(|(word, _)| &**word));
+    words.iter().zip(before).any(|((word, is_stop_word), before)| {
+        let is_greeting = before == "good" && ["morning", "afternoon", "evening", "night"].contains(&&**word);
+        !is_stop_word && !is_greeting && !WORDS.contains(&**word) && !names.contains(&&**word)
+    })
 }
 
 /// Requests for a text of pure invention, and words by which such a request refers to something that was said.
@@ -68,8 +71,17 @@ mod tests {
 
     #[test]
     fn stock_phrases_ask_nothing() {
-        for text in ["Thanks, bye!", "Much*", "ok", "Vielen Dank, bis bald!", "Merci beaucoup", "谢谢!", "👍", "..."]
-        {
+        for text in [
+            "Thanks, bye!",
+            "Much*",
+            "ok",
+            "Good morning!",
+            "Vielen Dank, bis bald!",
+            "Merci beaucoup",
+            "谢谢!",
+            "👍",
+            "...",
+        ] {
             assert!(asks_nothing(text), "{text}");
         }
         for text in ["Write me a haiku about the sea", "Can you tell me a joke?"] {

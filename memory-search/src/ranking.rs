@@ -60,6 +60,9 @@ const FEWEST_REPEATED: usize = 3;
 /// Score that a message loses for repeating the question: about the range of all scores.
 const OF_REPEAT: f32 = 10.0;
 
+/// Name of the signal of a node that answers one that repeats the question.
+pub(crate) const ANSWERS_QUESTION: &str = "answers_question";
+
 /// Maximum messages, such as calls of tools and their results, between a question and its answer.
 const REACH_OF_ANSWER: usize = 16;
 
@@ -492,7 +495,7 @@ impl Ranking {
             if repeats.contains(candidate) {
                 (name, share, *repeat) = ("repeats_question", -OF_REPEAT, Repeat::Asks);
             } else if let Some(asked) = answers.get(candidate) {
-                (name, share, *repeat) = ("answers_question", best - *score, Repeat::Answers(*asked));
+                (name, share, *repeat) = (ANSWERS_QUESTION, best - *score, Repeat::Answers(*asked));
             } else {
                 continue;
             }

@@ -41,7 +41,7 @@ const RANKED_ALL: u64 = 20_000;
 const NEAREST: usize = 512;
 
 /// Probability of the best hit below which a notice states that nothing is likely.
-const LIKELY: f32 = 0.05;
+const LIKELY: f32 = 0.01;
 
 /// Retrieves by words and, with an embedding model and an index of its vectors, by meaning.
 ///

@@ -19,7 +19,7 @@ use crate::{
     lexical::Analyzer,
     pack::{Characters, Lengths, PackRequest, PackSource, SourceNode, TooLarge, pack, prices, reach},
     pairs::Pairs,
-    ranking::{Candidate, Pool},
+    ranking::{ANSWERS_QUESTION, Candidate, Pool},
     reads::Reads,
     repeats::{EarlierStatements, corrects},
 };
@@ -213,7 +213,7 @@ async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> R
     Ok(repeats)
 }
 
-/// For each hit, false if it repeats the question or has no content, such as thanks.
+/// For each hit, false if it repeats the question, or has no content, such as thanks, and does not answer such a repeat.
 async fn are_evidence(
     hits: &[Candidate],
     ranked: &[SourceNode],
@@ -225,7 +225,8 @@ async fn are_evidence(
         let of = found.get(*source);
         let is_short = of.and_then(|of| of.outline.get(node.index())).is_some_and(|node| node.tokens <= FEW_TOKENS);
         let mut is_evidence = !hit.repeats_question;
-        if is_evidence && is_short {
+        let answers = hit.signals.iter().any(|signal| signal.name == ANSWERS_QUESTION);
+        if is_evidence && is_short && !answers {
             reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
             let names: Vec<&str> = of.into_iter().flat_map(|of| &of.names).map(|name| &**name).collect();
             let read = reads.get(&hit.conversation, hit.node);
