@@ -32,7 +32,7 @@ use memory_hooks::{Memory, MemoryError, PromptOptions};
 pub use contexts::{ContextsOptions, write_contexts};
 pub(crate) use data::conversations;
 use data::{Question, questions};
-pub use fit::{Fit, HeldOut, fit, weights_file};
+pub use fit::{Calibration, Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
 pub use question_mode::{QuestionMode, question_mode};
 pub use running::{Running, running};

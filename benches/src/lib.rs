@@ -53,8 +53,8 @@ use clap::ValueEnum;
 
 pub use corpus::Corpus;
 pub use eval::{
-    Asked, Budget, ContextsOptions, EvalOptions, EvalParts, Fit, HeldOut, QuestionMode, Running, evaluate, fit, judge,
-    question_mode, running, weights_file, write_contexts,
+    Asked, Budget, Calibration, ContextsOptions, EvalOptions, EvalParts, Fit, HeldOut, QuestionMode, Running, evaluate,
+    fit, judge, question_mode, running, weights_file, write_contexts,
 };
 pub use figure::{Figure, Inputs, Measure, Report};
 pub use log::Appender;

@@ -180,11 +180,17 @@ impl Globals {
     /// The configuration for a command that reads or writes the store.
     ///
     /// # Errors
-    /// [`NotFound`] when a command needs a store that exists, and none does: it must not make an empty one.
+    /// [`NotFound`] when a command needs a store that exists, and none does: it must not make an empty one. [`Usage`] for a
+    /// least score without a cross-encoder.
     pub(crate) fn config(&self, access: Access) -> anyhow::Result<Config> {
         let store = self.store()?;
         if access != Access::Write {
             check_exists(&store)?;
+        }
+        if self.args.min_score.is_some() && self.args.reranker == "none" {
+            let why = "a least score is a logit on a cross-encoder's scale: name one by --reranker, or leave out --min-score; \
+                       --min-relevance of `memory search` needs none";
+            return Err(Usage(why.to_owned()).into());
         }
         Ok(self.config_at(store, access))
     }

@@ -53,21 +53,24 @@ pub(crate) fn share_of(budget: u32, share: f32) -> u32 {
 /// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget would have.
 const LEAST_HITS: f64 = 0.1;
 
-/// For each hit, true if it is worth its price in tokens: its probability of being relevant is at least [`LEAST_HITS`]
-/// times its share of the budget. The best affordable hit always is.
+/// Minimum sum of the relevance of all hits: below it nothing bears on the question, and nothing is worth its tokens. Many
+/// equal hits share their chance, so it is a sum. Fitted: the best hit of 2 % of the answered questions is below it, and of
+/// two fifths of those moved to conversations that do not answer them.
+const LEAST_BEARING: f32 = 0.005;
+
+/// For each hit, true if it is worth its price in tokens: all hits together have at least the relevance [`LEAST_BEARING`], and
+/// this one at least [`LEAST_HITS`] times its share of the budget.
 ///
 /// Cross-encoder scores have no fitted probabilities, so if one is among the scores, every hit is worth its tokens.
 pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32) -> Vec<bool> {
     let is_fitted = hits.iter().all(|hit| hit.score.scale == ScoreScale::Fused);
-    let priced = || hits.iter().zip(prices);
-    let had = priced().filter(|(_, price)| price.is_some());
-    let best = had.map(|(hit, _)| hit.score.value).fold(f32::NEG_INFINITY, f32::max);
+    let is_any = hits.iter().map(|hit| hit.relevance).sum::<f32>() >= LEAST_BEARING;
     let is_worth = |(hit, price): (&Candidate, &Option<u64>)| {
         #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
         let is_dear = |price: u64| f64::from(hit.relevance) * f64::from(budget) < LEAST_HITS * price as f64;
-        !is_fitted || hit.score.value >= best || !price.is_some_and(is_dear)
+        !is_fitted || is_any && !price.is_some_and(is_dear)
     };
-    priced().map(is_worth).collect()
+    hits.iter().zip(prices).map(is_worth).collect()
 }
 
 #[cfg(test)]
@@ -84,6 +87,7 @@ mod tests {
             node: NodeId::FIRST,
             score: Score { value, scale },
             relevance: f32::from(percent) / 100.0,
+            repeats_question: false,
             signals: Vec::new(),
         };
         let candidates: Vec<_> = hits.iter().map(hit).collect();
@@ -97,15 +101,19 @@ mod tests {
         check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 201], &[true, false]);
         check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 9_990], &[true, true]);
         check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 10_010], &[true, false]);
-        // The best hit is worth any price, as is one that is as good.
-        check(&[(3.0, 1), (3.0, 1)], ScoreScale::Fused, &[90_000, 90_000], &[true, true]);
         check(&[], ScoreScale::Fused, &[], &[]);
     }
 
     #[test]
-    fn the_best_that_can_be_had_is_worth_it() {
-        check(&[(9.0, 90), (2.0, 1), (1.0, 1)], ScoreScale::Fused, &[0, 5_000, 5_000], &[true, true, false]);
-        check(&[(9.0, 90)], ScoreScale::Fused, &[0], &[true]);
+    fn nothing_is_worth_its_tokens_where_nothing_bears_on_the_question() {
+        check(&[(9.0, 0), (2.0, 0)], ScoreScale::Fused, &[1, 1], &[false, false]);
+        check(&[(9.0, 0), (2.0, 1)], ScoreScale::Fused, &[1, 100], &[false, true]);
+        check(&[(9.0, 0)], ScoreScale::Logit, &[1], &[true]);
+    }
+
+    #[test]
+    fn what_cannot_be_had_has_no_price() {
+        check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[0, 5_000], &[true, false]);
     }
 
     #[test]

@@ -141,6 +141,8 @@ pub(crate) struct Evidence {
     pub(crate) cosine_around: Vec<f32>,
     /// Match of each node's time with the question's, 0..=1; empty if the question names no time.
     pub(crate) date: Vec<f32>,
+    /// Share of the question's weight in terms that some node contains, 0..=1.
+    pub(crate) heard: f32,
 }
 
 /// Position of a node: its pool index and its neighbours in the session.

@@ -218,6 +218,11 @@ impl LateScores {
         all
     }
 
+    /// Score of a node as it is, −1..=1; `None` if it was not scored.
+    pub(crate) fn raw(&self, place: usize) -> Option<f32> {
+        self.by_place.get(&place).copied()
+    }
+
     /// Score of a node, normalized to 0..=1 over the scored nodes; NaN if it was not scored.
     pub(crate) fn at(&self, place: usize) -> f32 {
         let stretch = |score: &f32| if self.width > 0.0 { (score - self.low) / self.width } else { 0.0 };

@@ -11,7 +11,7 @@ mod segment;
 mod segment_builder;
 mod stored_rows;
 
-pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text};
+pub(crate) use analyzer::{Analyzer, NodeTerms, indexed_text, words_of};
 pub(crate) use bm25::{Bm25, Collection, Coverage, Weighed};
 pub(crate) use index::{AllWords, Indexed, MAX_UNSAVED, WordIndex};
 pub(crate) use node_table::{NodeTable, Talk, Traits};

@@ -37,6 +37,8 @@
 
 mod archive;
 mod budget;
+mod content;
+mod cut;
 mod excerpt;
 mod explain;
 mod features;
@@ -51,6 +53,7 @@ mod question;
 mod ranker;
 mod ranking;
 mod reads;
+mod relevance;
 mod repeats;
 mod rerank;
 mod retriever;

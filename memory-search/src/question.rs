@@ -9,7 +9,10 @@ use memory_core::{
 };
 use regex::{Regex, RegexSet};
 
-use crate::lexical::NodeTable;
+use crate::{
+    content::asks_nothing,
+    lexical::{Analyzer, NodeTable},
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
@@ -19,6 +22,12 @@ pub(crate) struct Question {
     pub(crate) speaks_of_self: bool,
     /// True if the question asks for the words of the other side.
     pub(crate) asks_back: bool,
+    /// True if the question is thanks, a greeting or the like, which no message answers.
+    pub(crate) asks_nothing: bool,
+    /// True if the question has a question mark.
+    pub(crate) is_marked: bool,
+    /// Number of its terms without stop words, repeats included.
+    pub(crate) length: u32,
     pub(crate) dates: Dates,
     words: BTreeSet<Box<str>>,
 }
@@ -51,6 +60,9 @@ impl Question {
             asks_when: is(0),
             speaks_of_self: is(1),
             asks_back: is(2),
+            asks_nothing: asks_nothing(text),
+            is_marked: text.trim_end().ends_with(['?', '？']),
+            length: Analyzer::default().document(text).length,
             dates: Dates::of(text),
             words: words(text).map(Into::into).collect(),
         }

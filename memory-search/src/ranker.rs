@@ -8,7 +8,8 @@ use crate::{
     features::{Feature, Features},
     lexical::Talk,
 };
-use weights::{RELEVANCE, WEIGHTS};
+pub(crate) use weights::RELEVANCE;
+use weights::WEIGHTS;
 
 /// A weighted sum with one of nine sets of weights: for conversations with an agent, which have long turns, between two
 /// people, and in a group; with token vectors, with vectors, and without either. All sets were fitted together, so that
@@ -59,37 +60,6 @@ impl Ranker {
         }
         signals.sort_by(|a, b| b.share.total_cmp(&a.share));
         (score, signals)
-    }
-}
-
-/// Converts a score to the probability that the node is relevant to the question (Platt, "Probabilistic Outputs for
-/// Support Vector Machines", 1999).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Relevance([f32; 6]);
-
-impl Relevance {
-    /// Parameters for rankings with vectors, with token vectors, or by words only.
-    pub(crate) fn new(with_vectors: bool, with_tokens: bool) -> Self {
-        let [tokens, vectors, words] = RELEVANCE;
-        Self(match (with_vectors, with_tokens) {
-            (true, true) => tokens,
-            (true, false) => vectors,
-            (false, _) => words,
-        })
-    }
-
-    /// Probability of a node, 0..=1, from the logarithm of its share of the softmax of all scores, and the shares of
-    /// the question in its words and in those of its neighbourhood.
-    pub(crate) fn of(self, talk: Talk, log_chance: f32, coverage: [f32; 2]) -> f32 {
-        let Self([slope, own, nearby, agent, pair, group]) = self;
-        let bias = match talk {
-            Talk::Agent => agent,
-            Talk::Pair => pair,
-            Talk::Group => group,
-        };
-        let [coverage, window] = coverage;
-        let logit = slope * log_chance.max(-20.0) + own * coverage + nearby * window + bias;
-        (1.0 + (-logit).exp()).recip()
     }
 }
 

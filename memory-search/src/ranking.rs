@@ -7,17 +7,18 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, NodeId,
+    ConversationId, NodeId, Role,
     port::{Losses, Notice, RetrieveError, Score, ScoreScale, Signal},
 };
 
 use crate::{
     features::{AROUND, Evidence, Extractor, Feature, Features, Placement, Scale, around},
     fuse::{Column, Fused},
-    late::Late,
-    lexical::{Bm25, Collection, Coverage, Indexed, Talk, Weighed},
+    late::{Late, LateScores},
+    lexical::{Bm25, Collection, Coverage, Indexed, Talk, Traits, Weighed},
     question::Question,
-    ranker::{Ranker, Relevance},
+    ranker::Ranker,
+    relevance::{Bearing, Relevance},
     selection::Selection,
     stopwatch::Stopwatch,
 };
@@ -44,18 +45,26 @@ const DATE_PART: f32 = 0.3;
 /// data has titles.
 const OF_TITLE: f32 = 1.5;
 
-/// Minimum messages of the conversations to which probabilities were fitted.
-const FITTED_TO: usize = 100;
-
-/// Score of a node with all words of the question relative to one with none: about the sum of the weights of words.
-const OF_ALL_WORDS: f32 = 6.0;
-
-/// Score, on the same scale, that the best of a hundred unrelated messages would reach by meaning alone.
-const OF_MEANING: f32 = 1.5;
-
 /// Factor of the neighbours' probabilities that are added to a node's own in a conversation of more than two people,
 /// where an answer runs over several turns. Between two people it would be a loss.
 const OF_NEIGHBOURS: f32 = 0.2;
+
+/// Minimum share of the question in a message that repeats it, and maximum length of the message relative to the
+/// question's, if it is a question as well.
+const REPEATED: f32 = 0.9;
+const REPEATED_LENGTH: f32 = 1.25;
+
+/// Minimum words of a question without a question mark that a statement can repeat: fewer are a search for them.
+const FEWEST_REPEATED: usize = 3;
+
+/// Score that a message loses for repeating the question: about the range of all scores.
+const OF_REPEAT: f32 = 10.0;
+
+/// Name of the signal of a node that answers one that repeats the question.
+pub(crate) const ANSWERS_QUESTION: &str = "answers_question";
+
+/// Maximum messages, such as calls of tools and their results, between a question and its answer.
+const REACH_OF_ANSWER: usize = 16;
 
 /// Conversations that are searched as one, with a score for each of their nodes.
 ///
@@ -80,6 +89,8 @@ pub(crate) struct Candidate {
     pub(crate) score: Score,
     /// Probability that the node is relevant to the question.
     pub(crate) relevance: f32,
+    /// True if the node says the question and nothing else.
+    pub(crate) repeats_question: bool,
     /// Signals, the largest share first.
     pub(crate) signals: Vec<Signal>,
 }
@@ -90,9 +101,19 @@ struct Scored {
     /// Kind of its conversation.
     talk: Talk,
     score: f32,
-    /// Shares of the question in its words, and in those of its window.
-    coverage: [f32; 2],
     signals: Vec<Signal>,
+    /// Part in a repetition of the question.
+    repeat: Repeat,
+}
+
+/// Part of a node in a repetition of the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repeat {
+    None,
+    /// Repeats the question, and so is no evidence.
+    Asks,
+    /// Answers the candidate, which repeats the question.
+    Answers(usize),
 }
 
 /// The nodes of several distinct conversations in one sequence.
@@ -156,6 +177,11 @@ impl Pool {
         self.parts.iter_mut().for_each(|part| part.losses.clone_from(part.indexed.read().losses()));
     }
 
+    /// Number of nodes.
+    pub(crate) fn nodes(&self) -> usize {
+        self.parts.iter().map(|part| part.nodes).sum()
+    }
+
     pub(crate) fn readable(&self) -> usize {
         let lost = |part: &PooledConversation| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
         self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum()
@@ -179,6 +205,7 @@ impl Pool {
         if question.total == 0.0 {
             return evidence;
         }
+        evidence.heard = question.terms.iter().map(|term| term.idf).sum::<f32>() / question.total;
         let all = question.all;
         for part in &self.parts {
             let postings = part.indexed.read();
@@ -283,18 +310,6 @@ impl Ranking {
         &self.pool
     }
 
-    /// Sum of the exponentials, relative to the best score, of hypothetical messages that pad a short conversation to
-    /// the size to which probabilities were fitted. Without them the best of a few messages would look like an answer
-    /// to any question, because features are normalized over the pool; with them its probability depends on the
-    /// question's words in it.
-    #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
-    fn unsaid(&self, scored: &[Scored]) -> f32 {
-        let missing = FITTED_TO.saturating_sub(self.pool.readable()) as f32;
-        let by_words = scored.first().map_or(0.0, |Scored { coverage: [own, _], .. }| OF_ALL_WORDS * own);
-        let by_meaning = if self.with_vectors > 0.0 { OF_MEANING } else { 0.0 };
-        missing * (-by_words.max(by_meaning)).exp()
-    }
-
     pub(crate) fn pool_mut(&mut self) -> &mut Pool {
         &mut self.pool
     }
@@ -311,30 +326,49 @@ impl Ranking {
     ) -> Result<(Vec<Candidate>, usize), RetrieveError> {
         let mut features = self.features(limit.max(CANDIDATES), wanted);
         stopwatch.end("features", features.len());
-        let mut left_out = 0;
-        let late = match late {
-            Some(late) if self.with_vectors > 0.0 => {
-                let compare = limit.clamp(LATE_CANDIDATES, MOST_LATE_CANDIDATES);
-                let compared;
-                (compared, left_out) = self.late(&mut features, late, compare).await?;
-                stopwatch.end("late", compared);
-                compared > 0
-            }
-            _ => false,
-        };
-        let scored = self.scores(&features, late);
-        // The probability of a candidate is based on its share of the softmax of all scores.
+        let (mut late_scores, mut left_out) = (None, 0);
+        if let Some(late) = late.filter(|_| self.with_vectors > 0.0) {
+            let compare = limit.clamp(LATE_CANDIDATES, MOST_LATE_CANDIDATES);
+            let compared = self.late(&mut features, late, compare).await?;
+            stopwatch.end("late", compared.len());
+            left_out = compared.left_out;
+            late_scores = Some(compared).filter(|compared| compared.len() > 0);
+        }
+        let late = late_scores.as_ref();
+        let scored = self.scores(&features, late.is_some());
         let best = scored.first().map_or(0.0, |best| best.score);
-        let all = scored.iter().map(|scored| (scored.score - best).exp()).sum::<f32>();
-        let all = (all + self.unsaid(&scored)).ln();
-        let relevance = Relevance::new(self.with_vectors > 0.0, late);
-        let hit = |Scored { candidate, talk, score: value, coverage, signals }| {
+        let all = scored.iter().map(|scored| (scored.score - best).exp()).sum::<f32>().ln();
+        let relevance = Relevance::new(self.with_vectors > 0.0, late.is_some());
+        let hit = |Scored { candidate, talk, score: value, mut signals, repeat }| {
             let (conversation, node) = self.pool.place(candidate)?;
             let score = Score { value, scale: ScoreScale::Fused };
-            let relevance = relevance.of(talk, value - best - all, coverage);
-            Some(Candidate { conversation: conversation.clone(), node, score, relevance, signals })
+            let bearing = match repeat {
+                Repeat::Answers(other) => self.bearing(candidate, late).max(self.bearing(other, late)),
+                _ => self.bearing(candidate, late),
+            };
+            let repeats_question = repeat == Repeat::Asks;
+            let relevance = if repeats_question || self.question.asks_nothing {
+                0.0
+            } else {
+                relevance.of(talk, value - best, value - best - all, bearing)
+            };
+            bearing.signals().for_each(|signal| add_signal(&mut signals, signal));
+            Some(Candidate { conversation: conversation.clone(), node, score, relevance, repeats_question, signals })
         };
         Ok((scored.into_iter().take(limit).filter_map(hit).collect(), left_out))
+    }
+
+    /// Evidence that a candidate bears on the question, whatever else is in the pool.
+    fn bearing(&self, candidate: usize, late: Option<&LateScores>) -> Bearing {
+        let Self { evidence, .. } = self;
+        let here = |values: &[f32]| values.get(candidate).copied().filter(|value| !value.is_nan()).unwrap_or_default();
+        Bearing {
+            coverage: here(&evidence.coverage),
+            coverage_window: here(&evidence.coverage_window),
+            heard: evidence.heard,
+            cosine: here(&evidence.cosine).max(0.0),
+            late: late.and_then(|late| late.raw(candidate)).unwrap_or_default().max(0.0),
+        }
     }
 
     /// Features of the best candidates by the cheap sum.
@@ -351,7 +385,14 @@ impl Ranking {
                 && bears_on(candidate)
                 && self.pool.place(candidate).is_some_and(|(conversation, node)| wanted(conversation, node))
         };
-        let candidates = self.fused.best(limit, is_wanted);
+        let mut candidates = self.fused.best(limit, is_wanted);
+        let answers = candidates.iter().filter(|candidate| self.repeats_question(**candidate));
+        let answers: Vec<_> = answers.filter_map(|repeat| self.answer_to(*repeat)).collect();
+        for answer in answers {
+            if is_wanted(answer) && !candidates.contains(&answer) {
+                candidates.push(answer);
+            }
+        }
         let extractor = Extractor::new(&self.evidence, &self.question, &self.placements);
         // Searching for speakers' names takes time, so it is done once per conversation.
         let mut named: HashMap<usize, Option<u32>> = HashMap::new();
@@ -366,14 +407,13 @@ impl Ranking {
         features.collect()
     }
 
-    /// Adds late-interaction features to the best `compare` candidates; returns the number of scored nodes, and of
-    /// those that could not be.
+    /// Adds late-interaction features to the best `compare` candidates; returns the scores.
     async fn late(
         &self,
         features: &mut [(usize, Features)],
         late: &Late<'_>,
         compare: usize,
-    ) -> Result<(usize, usize), RetrieveError> {
+    ) -> Result<LateScores, RetrieveError> {
         let placements = &self.placements;
         let best: Vec<usize> =
             self.scores(features, false).into_iter().take(compare).map(|scored| scored.candidate).collect();
@@ -389,7 +429,7 @@ impl Ranking {
         let nodes: Vec<_> = places.into_iter().filter_map(node).collect();
         let scores = late.scores(&nodes, &best).await?;
         if scores.len() == 0 {
-            return Ok((0, scores.left_out));
+            return Ok(scores);
         }
         let sessions = Extractor::late_sessions(placements, &scores);
         let best: HashSet<usize> = best.into_iter().collect();
@@ -398,7 +438,7 @@ impl Ranking {
                 Extractor::add_late(features, *placement, &scores, &sessions);
             }
         }
-        Ok((scores.len(), scores.left_out))
+        Ok(scores)
     }
 
     /// Candidates with scores and signals, best first.
@@ -412,12 +452,11 @@ impl Ranking {
                 score += OF_TITLE * title;
                 add_signal(&mut signals, Signal::new("title", title, OF_TITLE * title));
             }
-            let share = |feature: Feature| features.get(feature as usize).copied().unwrap_or_default();
-            let coverage = [Feature::Coverage, Feature::CoverageWindow].map(share);
-            Some(Scored { candidate: *candidate, talk, score, coverage, signals })
+            Some(Scored { candidate: *candidate, talk, score, signals, repeat: Repeat::None })
         };
         let mut scored: Vec<_> = features.iter().filter_map(score).collect();
         self.add_neighbours(&mut scored);
+        self.put_answers_first(&mut scored);
         scored.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.candidate.cmp(&b.candidate)));
         scored
     }
@@ -438,6 +477,71 @@ impl Ranking {
                 add_signal(signals, Signal::new("neighbours", chances, share));
             }
         }
+    }
+
+    /// Puts nodes that answer one that repeats the question above all others, and that one below.
+    fn put_answers_first(&self, scored: &mut [Scored]) {
+        let repeats =
+            scored.iter().map(|scored| scored.candidate).filter(|candidate| self.repeats_question(*candidate));
+        let repeats: HashSet<usize> = repeats.collect();
+        if repeats.is_empty() {
+            return;
+        }
+        let best = scored.iter().map(|scored| scored.score).fold(f32::NEG_INFINITY, f32::max);
+        let answers: HashMap<usize, usize> =
+            repeats.iter().filter_map(|repeat| Some((self.answer_to(*repeat)?, *repeat))).collect();
+        for Scored { candidate, score, signals, repeat, .. } in scored {
+            let (name, share);
+            if repeats.contains(candidate) {
+                (name, share, *repeat) = ("repeats_question", -OF_REPEAT, Repeat::Asks);
+            } else if let Some(asked) = answers.get(candidate) {
+                (name, share, *repeat) = (ANSWERS_QUESTION, best - *score, Repeat::Answers(*asked));
+            } else {
+                continue;
+            }
+            *score += share;
+            add_signal(signals, Signal::new(name, 1.0, share));
+        }
+    }
+
+    /// True if a node says the question and nothing else.
+    fn repeats_question(&self, candidate: usize) -> bool {
+        if self.evidence.coverage.get(candidate).is_none_or(|coverage| *coverage < REPEATED) {
+            return false;
+        }
+        let (Some(part), Some(placement)) = (self.pool.part(candidate), self.placements.get(candidate)) else {
+            return false;
+        };
+        let postings = part.indexed.read();
+        let table = postings.node_table();
+        let Some(traits) = table.traits().get(candidate - part.begin) else { return false };
+        // The indexed text begins with the speaker.
+        let name = table.speakers().find(|(number, _)| *number == traits.speaker);
+        let name = name.map_or(1, |(_, name)| name.split_whitespace().count());
+        let said = (placement.length as usize).saturating_sub(name);
+        let asked = self.question.length as usize;
+        #[expect(clippy::cast_precision_loss, reason = "counts of words")]
+        let is_as_short = said as f32 <= REPEATED_LENGTH * asked as f32 + 1.0;
+        let is_same = || !self.question.is_marked && asked >= FEWEST_REPEATED && said <= asked;
+        if traits.is_question { is_as_short } else { is_same() }
+    }
+
+    /// The node that answers one that repeats the question: the next by another speaker in the session, tools aside.
+    fn answer_to(&self, candidate: usize) -> Option<usize> {
+        let part = self.pool.part(candidate)?;
+        let answer = {
+            let postings = part.indexed.read();
+            let traits = |place: usize| postings.node_table().traits().get(place.checked_sub(part.begin)?);
+            let voice = |traits: &Traits| (traits.speaker, traits.role);
+            let is_aside =
+                |traits: &Traits| traits.is_own_tool || matches!(traits.role, None | Some(Role::Tool | Role::System));
+            let asked = traits(candidate)?;
+            let after = std::iter::successors(Some(candidate), |place| self.placements.get(*place)?.after);
+            let mut after = after.skip(1).take(REACH_OF_ANSWER).filter_map(|place| Some((place, traits(place)?)));
+            let (place, next) = after.find(|(_, traits)| !is_aside(traits))?;
+            (voice(next) != voice(asked)).then_some(place)?
+        };
+        (!self.repeats_question(answer)).then_some(answer)
     }
 }
 

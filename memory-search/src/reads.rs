@@ -32,7 +32,7 @@ impl<'a> Reads<'a> {
 
     /// A candidate as a hit, if its message was read before.
     pub(crate) fn hit(&self, candidate: &Candidate) -> Option<Hit> {
-        let Candidate { conversation, node, score, relevance, signals } = candidate;
+        let Candidate { conversation, node, score, relevance, signals, .. } = candidate;
         let message = Arc::clone(self.get(conversation, *node)?);
         Some(Hit::new(conversation.clone(), message, *score).relevance(*relevance).signals(signals.clone()))
     }

@@ -2,6 +2,11 @@
 
 use std::collections::HashSet;
 
+use memory_core::{
+    Node, NodeId, RelationKind,
+    port::{Hit, Signal},
+};
+
 use crate::lexical::Analyzer;
 
 /// Maximum bytes of a text that is judged by a single sentence; a longer one has further content.
@@ -103,8 +108,38 @@ impl KeySentence {
     }
 }
 
+/// The earlier node that a node corrects, if any.
+pub(crate) fn corrects(node: &Node) -> Option<NodeId> {
+    node.relates_to.filter(|relation| relation.kind == RelationKind::Correction).map(|relation| relation.to)
+}
+
+/// Moves each hit that corrects a better hit to that one's place, with its score and relevance if they are higher.
+pub(crate) fn put_corrections_first(hits: &mut [Hit]) {
+    for at in 0..hits.len() {
+        let Some(correction) = hits.get(at) else { continue };
+        let Some(stale) = corrects(&correction.node) else { continue };
+        let is_stale = |hit: &Hit| hit.node.id == stale && hit.conversation == correction.conversation;
+        let Some(place) = hits.iter().take(at).position(is_stale) else { continue };
+        let (Some((score, relevance)), Some(run)) =
+            (hits.get(place).map(|stale| (stale.score, stale.relevance)), hits.get_mut(place..=at))
+        else {
+            continue;
+        };
+        run.rotate_right(1);
+        let Some(correction) = run.first_mut().filter(|correction| correction.score.scale == score.scale) else {
+            continue;
+        };
+        let share = (score.value - correction.score.value).max(0.0);
+        correction.score.value += share;
+        correction.relevance = correction.relevance.into_iter().chain(relevance).reduce(f32::max);
+        let signals = &mut correction.signals;
+        let next = signals.partition_point(|other| other.share.total_cmp(&share).is_ge());
+        signals.insert(next, Signal::new("corrects", 1.0, share));
+    }
+}
+
 /// Offsets of the ends of sentences, each before a space, and so not within `1.50` or `config.toml`.
-fn ends(text: &str) -> impl Iterator<Item = usize> {
+pub(crate) fn ends(text: &str) -> impl Iterator<Item = usize> {
     let ends = text.char_indices().filter(|(at, c)| match c {
         '\n' | '。' | '！' | '？' => true,
         '.' | '!' | '?' => text.get(at + 1..).is_some_and(|rest| rest.starts_with(char::is_whitespace)),

@@ -20,10 +20,11 @@ use crate::{
     lexical::{MAX_UNSAVED, Weighed, WordIndex},
     ranking::{Candidate, Pool, Ranking},
     reads::Reads,
+    repeats::put_corrections_first,
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
     semantic::{
-        Asked, HOW_TO_CATCH_UP, MAX_BACKLOG_NODES, OutsidePool, Semantic, SemanticScores, ends_of, in_full, push_new,
+        Asked, HOW_TO_CATCH_UP, MAX_BACKLOG_PIECES, OutsidePool, Semantic, SemanticScores, ends_of, in_full, push_new,
     },
     shared_prefix::seen_before,
     shortlist::{FEWEST, Shortlist, ShortlistEvidence},
@@ -40,7 +41,7 @@ const RANKED_ALL: u64 = 20_000;
 const NEAREST: usize = 512;
 
 /// Probability of the best hit below which a notice states that nothing is likely.
-const LIKELY: f32 = 0.05;
+const LIKELY: f32 = 0.01;
 
 /// Retrieves by words and, with an embedding model and an index of its vectors, by meaning.
 ///
@@ -58,7 +59,7 @@ const LIKELY: f32 = 0.05;
 ///
 /// Postings are extended as messages are appended: in memory and, with a [`word_cache`](Self::word_cache), across runs.
 /// [`catch_up`](Retriever::catch_up) computes all missing vectors, however long it takes. A query computes them only if
-/// the searched conversations together lack the vectors of at most 64 messages and 64 KiB of text. A message without a
+/// the searched conversations together lack the vectors of at most 64 pieces of text of 1 KiB, each message at least one. A message without a
 /// vector counts as the mean of those with one, and the weight of meaning is proportional to the share of messages with
 /// vectors. If the model, the index or all vectors are missing or fail, retrieval is by words and a notice states it;
 /// another notice states that some vectors are missing. A message that the model rejects, while it accepts others,
@@ -183,6 +184,8 @@ impl HybridRetriever {
         }
         let mut pool = Pool::new(conversations);
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
+        let admits_none = selection.notice();
+        let selection = selection.without_own_tools(&pool);
         let weighed = weighed.unwrap_or_else(|| pool.weigh(self.words.question(question)));
         pool.add_titles(states.iter().map(|state| self.words.title_share(state, &weighed)));
         let evidence = pool.words(&weighed);
@@ -196,7 +199,7 @@ impl HybridRetriever {
             Ok(SemanticScores { cosines, notices, late }) => (Some(cosines), late, notices),
             Err(missing) => (None, None, vec![missing.notice()?]),
         };
-        notices.extend(selection.notice());
+        notices.extend(admits_none);
         let ranking = Ranking::new(pool, selection, &ends_of(question), evidence, cosines);
         let cross_encoder = self.cross_encoder.as_ref();
         Ok(Ranked { ranking, late, cross_encoder, reads: Reads::new(&*self.source), notices, stopwatch })
@@ -225,7 +228,7 @@ impl HybridRetriever {
         let backlog: u64 = states.iter().zip(&embedded).map(missing).sum();
         let mut always = list.with_losses();
         always.extend(states.iter().position(|state| first == Some(&state.id)));
-        if backlog <= MAX_BACKLOG_NODES {
+        if backlog <= MAX_BACKLOG_PIECES {
             let behind = states.iter().zip(&embedded).enumerate().filter(|(_, of)| missing(*of) > 0);
             always.extend(behind.map(|(number, _)| number));
         }
@@ -297,10 +300,13 @@ impl Ranked<'_> {
             }
         };
         if let Some(encoder) = cross_encoder {
+            // A cross-encoder would prefer them.
+            let repeats: Vec<_> = hits.extract_if(.., |hit| hit.repeats_question).collect();
             match encoder.rerank(reads, &ends_of(question), &mut hits).await {
                 Ok(read) => stopwatch.end("rerank", read),
                 Err(failed) => push_new(notices, Notice::NotReranked { why: in_full(&failed) }),
             }
+            hits.extend(repeats.into_iter().filter(|_| encoder.options.min_score.is_none()));
         }
         hits.truncate(limit);
         Ok(hits)
@@ -324,10 +330,10 @@ impl Retriever for HybridRetriever {
             }
             let mut ranked = self.rank(&query.text, &query.scope, &query.filter, None).await?;
             // New hits may be lost too. The loop ends because a conversation with a lost hit is read completely.
-            let mut best = 0.0;
-            let hits = loop {
+            let mut best: Option<f32> = None;
+            let mut hits = loop {
                 let mut hits = ranked.hits(&query.text, query.limit, |_, _| true).await?;
-                best = hits.iter().map(|hit| hit.relevance).fold(best, f32::max);
+                best = best.into_iter().chain(hits.iter().map(|hit| hit.relevance)).reduce(f32::max);
                 hits.retain(|hit| hit.relevance >= query.min_relevance);
                 if let Some(hits) = ranked.read(hits).await? {
                     break hits;
@@ -335,9 +341,11 @@ impl Retriever for HybridRetriever {
             };
             let Ranked { ranking, mut notices, stopwatch, .. } = ranked;
             notices.extend(ranking.pool().notices());
+            put_corrections_first(&mut hits);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0..=100")]
-            let best_percent = (best * 100.0).round() as u8;
-            notices.extend((0.0 < best && best < LIKELY).then_some(Notice::NothingLikely { best_percent }));
+            let percent = |best: f32| (best * 100.0).round() as u8;
+            let nothing = best.filter(|best| *best < LIKELY);
+            notices.extend(nothing.map(|best| Notice::NothingLikely { best_percent: percent(best) }));
             Ok(Retrieved::new(hits).notices(notices).steps(stopwatch.steps()))
         })
     }

@@ -54,14 +54,28 @@ impl Selection {
         if seen.iter().all(|seen| *seen == 0) {
             return self;
         }
-        let nodes = pool.parts().iter().map(|part| part.nodes).sum();
-        let admitted = self.admitted.get_or_insert_with(|| vec![true; nodes]);
+        let admitted = self.admitted.get_or_insert_with(|| vec![true; pool.nodes()]);
         let mut rest = admitted.as_mut_slice();
         for (part, seen) in pool.parts().iter().zip(seen) {
             let seen = usize::try_from(*seen).unwrap_or(usize::MAX).min(part.nodes);
             let (of_this, after) = rest.split_at_mut(part.nodes.min(rest.len()));
             of_this.iter_mut().take(seen).for_each(|admitted| *admitted = false);
             rest = after;
+        }
+        self
+    }
+
+    /// Excludes calls of our own tools and their results, which repeat questions and other messages.
+    pub(crate) fn without_own_tools(mut self, pool: &Pool) -> Self {
+        for part in pool.parts() {
+            let postings = part.indexed.read();
+            let traits = postings.node_table().traits().iter().take(part.nodes);
+            for place in part.places().zip(traits).filter(|(_, traits)| traits.is_own_tool).map(|(place, _)| place) {
+                let admitted = self.admitted.get_or_insert_with(|| vec![true; pool.nodes()]);
+                if let Some(admitted) = admitted.get_mut(place) {
+                    *admitted = false;
+                }
+            }
         }
         self
     }

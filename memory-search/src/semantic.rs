@@ -22,10 +22,11 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// Maximum nodes that a query embeds over the whole pool: what a live conversation appends between two questions.
-pub(crate) const MAX_BACKLOG_NODES: u64 = 64;
-/// Maximum bytes of their texts together: some 16,000 tokens, a second or two on two cores.
-pub(crate) const MAX_BACKLOG_BYTES: usize = 64 << 10;
+/// Maximum pieces of text that a query embeds over the whole pool: what a live conversation appends between two
+/// questions, some 16,000 tokens, a second or two on two cores.
+pub(crate) const MAX_BACKLOG_PIECES: u64 = 64;
+/// Bytes of a piece: what a small model takes at once.
+pub(crate) const PIECE_BYTES: usize = 1 << 10;
 
 /// Maximum bytes of a question to embed, since a pasted page need not be embedded in full.
 pub(crate) const MAX_QUESTION_BYTES: usize = 16 << 10;
@@ -216,7 +217,7 @@ impl<'a> Asked<'a> {
 
     /// Scores each node of a pool by its cosine with the question.
     ///
-    /// First embeds a small backlog of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool. A
+    /// First embeds a small backlog of at most [`MAX_BACKLOG_PIECES`] over the whole pool. A
     /// larger backlog is not embedded at all, so that no query takes long.
     ///
     /// In a large conversation only the nodes that the index finds and the best by `words` are compared; `words` has
@@ -301,15 +302,17 @@ impl<'a> Vectors<'a> {
     async fn is_backlog_small(&self, source: &dyn Source, pool: &Pool) -> Result<bool, StoreError> {
         let begins: Vec<_> = pool.parts().iter().map(|part| (part, self.through(&part.conversation))).collect();
         let nodes: u64 = begins.iter().map(|(part, through)| (part.nodes as u64).saturating_sub(*through)).sum();
-        if nodes > MAX_BACKLOG_NODES {
+        // Each node is at least one piece.
+        if nodes > MAX_BACKLOG_PIECES {
             return Ok(false);
         }
-        let mut bytes = 0;
+        let mut pieces = 0;
         for (part, through) in begins {
             for node in (through + 1..=part.nodes as u64).filter_map(NodeId::new) {
                 let read = source.readable_nodes(&part.conversation, NodeRange::single(node)).await?;
-                bytes += read.nodes.iter().map(|node| indexed_text(&node.message).len()).sum::<usize>();
-                if bytes > MAX_BACKLOG_BYTES {
+                let texts = read.nodes.iter().map(|node| indexed_text(&node.message));
+                pieces += texts.map(|text| text.len().div_ceil(PIECE_BYTES) as u64).sum::<u64>();
+                if pieces > MAX_BACKLOG_PIECES {
                     return Ok(false);
                 }
             }

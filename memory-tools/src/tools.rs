@@ -284,3 +284,16 @@ async fn run<T: Tool>(tools: &Tools, arguments: Map<String, Value>) -> Result<(S
     let value = serde_json::to_value(&answer);
     Ok((answer.text(), value.map_err(|error| Failure(format!("the answer is no JSON: {error}")))?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_knows_the_tools_that_read_a_memory() {
+        let tools = TOOLS.iter().filter(|tool| tool.kind == Kind::Reads || tool.name.starts_with("scratchpad"));
+        let mut names: Vec<_> = tools.map(|tool| tool.name).collect();
+        names.sort_unstable();
+        assert_eq!(names, memory_core::OWN_TOOLS);
+    }
+}

@@ -1,6 +1,7 @@
 //! Fits the ranker's weights: a weighted sum of the signals that a retriever reports, by listwise softmax.
 
 mod examples;
+mod relevance;
 
 use std::{
     borrow::Cow,
@@ -12,7 +13,11 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use self::examples::{Example, Row};
+pub use self::relevance::Calibration;
+use self::{
+    examples::{Example, Place, Row},
+    relevance::{INPUTS, Inputs, Tested, calibrate},
+};
 use super::{Asked, EvalParts, contexts, progress_bar};
 
 const STEPS: u32 = 500;
@@ -31,12 +36,10 @@ pub struct Fit {
     pub weights: BTreeMap<Cow<'static, str>, [f64; KINDS]>,
     /// Quality for each data directory, in the order of the stores.
     pub held_out: Vec<HeldOut>,
-    /// Parameters that turn a score into a probability: slopes of the logarithm of the chance, of the coverage and of
-    /// the window's coverage, then a constant for each kind.
-    pub relevance: [f64; RELEVANCE],
-    /// The expected calibration error of such probabilities of the first ten hits, in ten bins, with conversations held
-    /// out; 0..=1.
-    pub calibration_error: f64,
+    /// Weights of what the probability of a hit depends on, by name.
+    pub relevance: BTreeMap<&'static str, f64>,
+    /// Quality of the probabilities on held-out conversations.
+    pub calibration: Calibration,
 }
 
 /// Quality of weights on conversations that were held out from the fit.
@@ -55,11 +58,6 @@ pub struct HeldOut {
 /// Kinds of conversation: with an agent, between two people, among more.
 const KINDS: usize = 3;
 
-/// Number of parameters that turn a score into a probability.
-const RELEVANCE: usize = 3 + KINDS;
-/// Weight, in the fit of probabilities, of questions about other conversations: most questions are about the searched
-/// one.
-const FOREIGN: f64 = 0.1;
 /// Hits whose probabilities are fitted.
 const TOP: usize = 10;
 
@@ -75,13 +73,17 @@ pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> St
     let fits = [("With vectors of tokens", with_tokens), ("With vectors", with_vectors), ("By words alone", by_words)];
     for (what, fit) in fits {
         // Writing to a string cannot fail.
-        let error = fit.calibration_error;
         let _ = writeln!(out, "//! {what}, R@10 with conversations held out, asked of one conversation and of all:");
         for HeldOut { data, questions, one, all } in &fit.held_out {
             let (one, all) = (one * 100.0, all * 100.0);
             let _ = writeln!(out, "//! {data} {one:.1}, {all:.1} ({questions} questions).");
         }
-        let _ = writeln!(out, "//! Expected calibration error of the probabilities of ten hits: {error:.3}.");
+        let Calibration { error, unanswerable_p90, answerable_p50, short: [no, yes] } = fit.calibration;
+        let _ = writeln!(
+            out,
+            "//! Relevance: expected calibration error {error:.3}; best hit of moved questions {unanswerable_p90:.3} (90th \
+             percentile),\n//! of answered ones {answerable_p50:.3} (median); among ten messages {no:.3} and {yes:.3}."
+        );
     }
     let _ = writeln!(
         out,
@@ -95,14 +97,15 @@ pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> St
         let columns = (0..KINDS).flat_map(of).map(|weight| format!("{:.2}", weight.unwrap_or_default()));
         let _ = writeln!(out, "    (\"{name}\", [{}]),", columns.collect::<Vec<_>>().join(", "));
     }
-    out += "];\n\n\
-            /// What makes a probability of a score, with vectors of tokens, with vectors and by words alone: slopes of the\n\
-            /// logarithm of the chance, of the coverage and of the window's coverage, and a constant for each kind of\n\
-            /// conversation.\n\
-            pub(super) const RELEVANCE: [[f32; 6]; 3] = [\n";
-    for (_, fit) in fits {
-        let numbers = fit.relevance.map(|number| format!("{number:.3}"));
-        let _ = writeln!(out, "    [{}],", numbers.join(", "));
+    let _ = writeln!(
+        out,
+        "];\n\n/// Weights of the logistic function of relevance by the names of the evidence, with vectors of tokens, with \
+         vectors and\n/// by words alone.\npub(crate) const RELEVANCE: [(&str, [f32; 3]); {}] = [",
+        INPUTS.len()
+    );
+    for name in INPUTS {
+        let numbers = fits.map(|(_, fit)| format!("{:.3}", fit.relevance.get(name).copied().unwrap_or_default()));
+        let _ = writeln!(out, "    (\"{name}\", [{}]),", numbers.join(", "));
     }
     out + "];\n"
 }
@@ -129,21 +132,22 @@ pub async fn fit(stores: &[(&EvalParts, &[PathBuf])]) -> Result<Fit> {
         let of_data = seen.get(&example.data).map(Vec::as_slice).unwrap_or_default();
         of_data.iter().position(|name| *name == example.conversation).unwrap_or_default() % FOLDS
     };
-    let measure = |number: usize| {
+    let measure = |number: usize| -> (Vec<(usize, Place, f64)>, Vec<Tested>) {
         let (held_out, rest): (Vec<_>, Vec<_>) = examples.iter().partition(|example| fold(example) == number);
         let weights = Weights::of(&rest, names.len());
+        let recalled =
+            held_out.iter().filter_map(|example| Some((example.data, example.place, example.recall(&weights)?)));
         let tested = |example: &&Example| Tested {
-            data: example.data,
-            asked: example.asked,
+            place: example.place,
             fold: number,
-            recall: example.recall(&weights),
+            is_answered: example.evidence > 0,
             hits: example.ranked(&weights),
         };
-        held_out.iter().map(tested).collect::<Vec<_>>()
+        (recalled.collect(), held_out.iter().map(tested).collect())
     };
     let bar = progress_bar(FOLDS as u64 + 1, "fits");
     let measure_all = |folds: Range<usize>| {
-        let measured = folds.flat_map(|number| {
+        let measured = folds.map(|number| {
             bar.inc(1);
             measure(number)
         });
@@ -155,7 +159,8 @@ pub async fn fit(stores: &[(&EvalParts, &[PathBuf])]) -> Result<Fit> {
         tested.extend(other.join().ok()?);
         Some(tested)
     });
-    let tested = halves.context("a fit ended early")?;
+    let (recalls, tested): (Vec<_>, Vec<_>) = halves.context("a fit ended early")?.into_iter().unzip();
+    let (recalls, tested): (Vec<_>, Vec<_>) = (recalls.concat(), tested.into_iter().flatten().collect());
     let all: Vec<_> = examples.iter().collect();
     let weights = Weights::of(&all, names.len());
     bar.finish_and_clear();
@@ -163,9 +168,9 @@ pub async fn fit(stores: &[(&EvalParts, &[PathBuf])]) -> Result<Fit> {
     let held_out = directories.enumerate().map(|(number, path)| {
         #[expect(clippy::cast_precision_loss, reason = "some hundred questions")]
         let mean = |asked: Asked| {
-            let of_it = tested.iter().filter(|tested| (tested.data, tested.asked) == (number, Some(asked)));
-            let recalls = of_it.filter_map(|tested| tested.recall);
-            let (sum, count) = recalls.fold((0.0, 0usize), |(sum, count), recall| (sum + recall, count + 1));
+            let of_it = recalls.iter().filter(|(data, place, _)| (*data, *place) == (number, Place::Own(asked)));
+            let (sum, count) =
+                of_it.map(|(.., recall)| recall).fold((0.0, 0usize), |(sum, count), recall| (sum + recall, count + 1));
             (sum / count.max(1) as f64, count)
         };
         let ((one, questions), (all, _)) = (mean(Asked::One), mean(Asked::All));
@@ -174,77 +179,8 @@ pub async fn fit(stores: &[(&EvalParts, &[PathBuf])]) -> Result<Fit> {
     let held_out = held_out.collect();
     let of_kinds = |column: usize| std::array::from_fn(|kind| weights.weight(kind, column));
     let weights = names.into_iter().enumerate().map(|(column, name)| (name, of_kinds(column))).collect();
-    let (relevance, calibration_error) = calibrate(&tested);
-    Ok(Fit { weights, held_out, relevance, calibration_error })
-}
-
-/// Ranking of a held-out question.
-struct Tested {
-    data: usize,
-    asked: Option<Asked>,
-    fold: usize,
-    /// Recall among the ten best hits; `None` if the question has no evidence.
-    recall: Option<f64>,
-    /// Inputs to the probability of each of the first hits, and true for evidence.
-    hits: Vec<([f64; RELEVANCE], bool)>,
-}
-
-/// Fits probabilities to all hits, and measures their error on folds that they were not fitted to.
-fn calibrate(tested: &[Tested]) -> ([f64; RELEVANCE], f64) {
-    let without = |fold: Option<usize>| {
-        let fitted = tested.iter().filter(|tested| Some(tested.fold) != fold);
-        let rows: Vec<_> = fitted
-            .flat_map(|tested| {
-                let weight = if tested.asked.is_none() { FOREIGN } else { 1.0 };
-                tested.hits.iter().map(move |(of, is_evidence)| (*of, f64::from(u8::from(*is_evidence)), weight))
-            })
-            .collect();
-        logistic(&rows)
-    };
-    // Count, sum of probabilities and of evidence in each bin.
-    let mut bins = [[0.0; 3]; 10];
-    for fold in 0..FOLDS {
-        let fitted = without(Some(fold));
-        let of_fold = tested.iter().filter(|tested| tested.fold == fold && tested.asked.is_some());
-        for (of, is_evidence) in of_fold.flat_map(|tested| &tested.hits) {
-            let chance = probability(&fitted, of);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0..=10")]
-            let bin = ((chance * 10.0) as usize).min(9);
-            if let Some([count, chances, found]) = bins.get_mut(bin) {
-                *count += 1.0;
-                *chances += chance;
-                *found += f64::from(u8::from(*is_evidence));
-            }
-        }
-    }
-    let all: f64 = bins.iter().map(|[count, ..]| count).sum();
-    let error = bins.iter().map(|[_, chances, found]| (chances - found).abs()).sum::<f64>() / all.max(1.0);
-    (without(None), error)
-}
-
-fn probability(numbers: &[f64; RELEVANCE], of: &[f64; RELEVANCE]) -> f64 {
-    let logit: f64 = numbers.iter().zip(of).map(|(number, value)| number * value).sum();
-    (1.0 + (-logit).exp()).recip()
-}
-
-/// Logistic regression on rows of values, outcome and weight, by Newton's steps along each number in turn.
-fn logistic(rows: &[([f64; RELEVANCE], f64, f64)]) -> [f64; RELEVANCE] {
-    let mut numbers = [0.0; RELEVANCE];
-    for _ in 0..100 {
-        for at in 0..RELEVANCE {
-            let (mut slope, mut bend) = (0.0, 1e-9);
-            for (of, outcome, weight) in rows {
-                let Some(value) = of.get(at).filter(|value| **value != 0.0) else { continue };
-                let chance = probability(&numbers, of);
-                slope += weight * (outcome - chance) * value;
-                bend += weight * chance * (1.0 - chance) * value * value;
-            }
-            if let Some(number) = numbers.get_mut(at) {
-                *number += (slope / bend).clamp(-1.0, 1.0);
-            }
-        }
-    }
-    numbers
+    let (relevance, calibration) = calibrate(&tested);
+    Ok(Fit { weights, held_out, relevance: INPUTS.into_iter().zip(relevance).collect(), calibration })
 }
 
 impl Example {
@@ -284,15 +220,16 @@ impl Example {
     }
 
     /// Inputs to the probability of each of the ten best hits, and true for evidence.
-    fn ranked(&self, weights: &Weights) -> Vec<([f64; RELEVANCE], bool)> {
+    fn ranked(&self, weights: &Weights) -> Vec<(Inputs, bool)> {
         let order = self.order(weights);
         let best = order.first().map_or(0.0, |(score, _)| *score);
         let sum: f64 = order.iter().map(|(score, _)| (score - best).exp()).sum();
         let describe = |(score, row): &(f64, &Row)| {
-            let value = |at: Option<usize>| at.and_then(|at| row.values.get(at)).copied().unwrap_or_default();
-            let [own, window] = self.coverage.map(value);
-            let of_kind = |kind: usize| f64::from(u8::from(row.kind == kind));
-            ([score - best - sum.ln(), own, window, of_kind(0), of_kind(1), of_kind(2)], row.is_evidence)
+            let kinds = (0..KINDS).map(|kind| f64::from(u8::from(row.kind == kind)));
+            let all = row.bearing.into_iter().chain([score - best, score - best - sum.ln()]).chain(kinds);
+            let mut inputs = Inputs::default();
+            inputs.iter_mut().zip(all).for_each(|(input, value)| *input = value);
+            (inputs, row.is_evidence)
         };
         order.iter().take(TOP).map(describe).collect()
     }
@@ -335,12 +272,13 @@ impl Weights {
         const MEMORY: f64 = 0.999;
         let zero = || -> Parameters { std::array::from_fn(|_| vec![0.0; columns]) };
         let (mut fitted, mut first, mut second) = (zero(), zero(), zero());
-        let examples: Vec<_> = examples.iter().copied().filter(|example| example.evidence > 0).collect();
-        let mut sizes: BTreeMap<(usize, Option<Asked>), f64> = BTreeMap::new();
-        examples.iter().for_each(|example| *sizes.entry((example.data, example.asked)).or_default() += 1.0);
+        let is_fitted = |example: &&Example| example.evidence > 0 && matches!(example.place, Place::Own(_));
+        let examples: Vec<_> = examples.iter().copied().filter(is_fitted).collect();
+        let mut sizes: BTreeMap<(usize, Place), f64> = BTreeMap::new();
+        examples.iter().for_each(|example| *sizes.entry((example.data, example.place)).or_default() += 1.0);
         #[expect(clippy::cast_precision_loss, reason = "a few directories")]
         let all = sizes.len() as f64;
-        let part = |example: &Example| sizes.get(&(example.data, example.asked)).map_or(0.0, |size| 1.0 / size / all);
+        let part = |example: &Example| sizes.get(&(example.data, example.place)).map_or(0.0, |size| 1.0 / size / all);
         for step in 1..=STEPS {
             let weights = Self::sums(&fitted);
             let mut of_kinds: [Vec<f64>; KINDS] = std::array::from_fn(|_| vec![0.0; columns]);

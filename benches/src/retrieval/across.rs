@@ -12,7 +12,7 @@ use pollster::block_on;
 use serde::Deserialize;
 
 use crate::{
-    eval::{self, EvalParts, Fit, HeldOut},
+    eval::{self, Calibration, EvalParts, Fit, HeldOut},
     figure::{Figure, Samples},
 };
 
@@ -90,12 +90,19 @@ impl Across {
             beside_baseline.push(Figure::ratio("all_vs_bm25_worst", &of_all, &plain, note));
         }
         figures.extend(Figure::smallest(beside_baseline));
-        let note = format!(
-            "expected calibration error of the probabilities of ten hits, ten bins, questions of {} sets about one \
-             conversation and about all, a tenth of the conversations held out",
-            self.fitted_to
-        );
-        figures.push(Figure::single("relevance_ece", self.fit.calibration_error, "", note));
+        let Calibration { error, unanswerable_p90, answerable_p50, .. } = self.fit.calibration;
+        let how = format!("questions of {} sets, a tenth of the conversations held out; deterministic", self.fitted_to);
+        let moved = "moved to two conversations that do not hold the answer";
+        let of_relevance = [
+            ("relevance_ece", error, format!("ten hits, ten bins; asked of one conversation, of all, and {moved}")),
+            ("relevance_unanswerable_p90", unanswerable_p90, format!("best hit of questions {moved}")),
+            (
+                "relevance_answerable_p50",
+                answerable_p50,
+                "best hit of questions asked of their conversation".to_owned(),
+            ),
+        ];
+        figures.extend(of_relevance.map(|(key, value, what)| Figure::single(key, value, "", format!("{what}; {how}"))));
         Ok(figures)
     }
 }

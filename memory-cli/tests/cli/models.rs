@@ -190,6 +190,8 @@ fn a_reranker_that_is_not_there_is_an_error_that_says_how_to_get_it() {
         assert!(refused.contains("memory model fetch"), "{refused}");
     }
     success(store.hybrid(&["--reranker", "none", "search", "ferry"]).env("MEMORY_MODELS", &models));
+    let refused = failure(store.hybrid(&["--min-score", "0", "search", "ferry"]).env("MEMORY_MODELS", &models), 2);
+    assert!(refused.contains("--reranker"), "{refused}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Port: search and recall.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Range, sync::Arc, time::Duration};
 
 use super::{
     AnsweredBy, BoxError, BoxFuture, CachedInMemory, Conversations, EmbedError, Losses, Notice, RerankError, Scope,
@@ -114,7 +114,8 @@ pub struct Hit {
     pub node: Arc<Node>,
     /// Score of the node.
     pub score: Score,
-    /// Probability that the node is relevant to the question, 0..=1, comparable between answers; `None` if unknown.
+    /// Probability that the node bears on the question, 0..=1, comparable between answers: below 0.1 for the best hit of
+    /// most questions that nothing answers. `None` if unknown.
     pub relevance: Option<f32>,
     /// Signals, the largest share first.
     pub signals: Vec<Signal>,
@@ -221,10 +222,13 @@ pub struct RecallRequest {
     /// Number of messages to show before and after each hit. At 0, a question brings its answer and an answer its
     /// question, if cheap.
     pub radius: u64,
-    /// True to leave out hits whose probability of being relevant does not justify their tokens, even if room remains;
-    /// false to fill the budget with the best hits. Has no effect on scores of a scale without fitted probabilities,
-    /// such as a cross-encoder's.
+    /// True to leave out hits whose probability of being relevant does not justify their tokens, even if room remains,
+    /// and all hits if none is likely to bear on the question; false to fill the budget with the best hits. Has no
+    /// effect on scores of a scale without fitted probabilities, such as a cross-encoder's.
     pub stop_early: bool,
+    /// Maximum tokens of one message: a longer one is shown in part, as [`Excerpt::cuts`] states. `None`, the default,
+    /// shows messages whole.
+    pub longest: Option<u32>,
     /// Runs of the conversation that are already shown verbatim and not repeated.
     pub shown: Vec<NodeRange>,
 }
@@ -251,6 +255,7 @@ impl RecallRequest {
             limit: Self::LIMIT,
             radius: 0,
             stop_early: true,
+            longest: None,
             shown: Vec::new(),
         }
     }
@@ -284,6 +289,7 @@ impl RecallRequest {
         const limit: usize,
         const radius: u64,
         const stop_early: bool,
+        into longest: Option<u32>,
         shown: Vec<NodeRange>,
     }
 }
@@ -301,14 +307,21 @@ pub struct Excerpt {
     pub messages: Vec<Arc<Node>>,
     /// The hits in it, best first.
     pub hits: Vec<Hit>,
+    /// Parts to show of messages longer than [`RecallRequest::longest`], as byte ranges of
+    /// [`Message::text`](crate::Message::text), in order of node and text: none empty, no two overlap, with ends between
+    /// graphemes and outside of numbers. A message without a part here is shown whole.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub cuts: Vec<(NodeId, Range<usize>)>,
 }
 
 impl Excerpt {
-    /// The run `nodes` of a conversation: its messages in order, and its hits, best first.
+    /// The run `nodes` of a conversation: its messages in order, all of them whole, and its hits, best first.
     #[must_use]
     pub fn new(conversation: ConversationId, nodes: NodeRange, messages: Vec<Arc<Node>>, hits: Vec<Hit>) -> Self {
-        Self { conversation, nodes, messages, hits }
+        Self { conversation, nodes, messages, hits, cuts: Vec::new() }
     }
+
+    crate::setters! { cuts: Vec<(NodeId, Range<usize>)> }
 }
 
 /// Hits that are in no excerpt.
@@ -338,9 +351,11 @@ pub struct Recall {
     /// Excerpts of the request's conversation first, then those of others, by name; by time within each. No two overlap
     /// or touch.
     pub excerpts: Vec<Excerpt>,
-    /// Tokens that the excerpts cost, as the request counts them.
+    /// Tokens that the excerpts cost, as the request counts them. The cost of a message shown in part is an estimate: its
+    /// tokens in proportion to the bytes shown, with eight more for each part, and a tenth on top.
     pub tokens: u64,
-    /// Hits that did not justify their tokens, whether or not room for them is left.
+    /// Hits that did not justify their tokens, whether or not room for them is left: all of them, without an excerpt, if
+    /// nothing is likely to bear on the question.
     pub not_worth: Option<HeldBack>,
     /// Hits for which there was no room.
     pub no_room: Option<HeldBack>,
@@ -412,8 +427,8 @@ impl Progress for () {
 /// Contract: everything that was appended before the call is found by its words. Without an embedding model or vectors,
 /// the answer is by words only and a notice states it. Unreadable nodes are left out and reported. The order of equal
 /// scores is deterministic. A filter applies before the best nodes are taken, so that matching nodes are found however
-/// few they are. A filter changes no score, except signals that are measured only on the best nodes; it does change
-/// relevance, which is a probability among the possible hits. Nothing outside of the scope influences the answer,
+/// few they are. A filter changes no score, except signals that are measured only on the best nodes; it may change
+/// relevance, which depends on how well the possible hits do. Nothing outside of the scope influences the answer,
 /// including scores and counts.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// Searches for the most relevant nodes.

@@ -72,6 +72,20 @@ pub(crate) fn indexed_text(message: &Message) -> String {
     format!("{}: {}", message.speaker_or_role(), message.text())
 }
 
+/// Words of a text in lower case without accents, each with true for a stop word; in scripts without spaces, each
+/// character.
+pub(crate) fn words_of(text: &str) -> Vec<(String, bool)> {
+    let folded = fold(text);
+    let of_run = |(_, run, unspaced): (usize, &str, bool)| -> Vec<String> {
+        if unspaced {
+            run.chars().map(String::from).collect()
+        } else {
+            run.unicode_words().map(str::to_lowercase).collect()
+        }
+    };
+    runs(&folded).flat_map(of_run).map(|word| (is_stop_word(&word), word)).map(|(is, word)| (word, is)).collect()
+}
+
 impl Analyzer {
     /// Terms of a text to index, including stop words, so that a question of only stop words finds them. Stop words do
     /// not count in the length.

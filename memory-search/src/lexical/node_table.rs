@@ -5,7 +5,7 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_core::{Filter, Message, Node, Role, Timestamp};
+use memory_core::{ContentBlock, Filter, Message, Node, Role, Timestamp, is_own_tool};
 use regex::RegexSet;
 
 use super::{NodeTerms, stored_rows::StoredRows};
@@ -36,6 +36,8 @@ pub(crate) struct Traits {
     pub(crate) is_standing: bool,
     /// True if the user states a preference.
     pub(crate) is_preference: bool,
+    /// True if the message only calls [our own tools](is_own_tool) or only answers such calls.
+    pub(crate) is_own_tool: bool,
 }
 
 /// Kind of a conversation by its speakers. Each kind is ranked with weights of its own.
@@ -63,6 +65,8 @@ pub(crate) struct NodeTable {
     traits: Vec<Traits>,
     /// Names of the sessions in order, `None` for an unnamed one.
     sessions: Vec<Option<Box<str>>>,
+    /// Ids of calls of our own tools that have no result yet.
+    own_calls: HashSet<Box<str>>,
     /// Bytes of the names of speakers and sessions.
     name_bytes: usize,
 }
@@ -152,6 +156,7 @@ impl NodeTable {
         let role = node.message.said_as();
         let by_user = role == Role::User;
         let wishes = if by_user { Wishes::of(&text) } else { Wishes::default() };
+        let is_own_tool = self.is_own_tool(&node.message, last);
         self.traits.push(Traits {
             at: node.at,
             session: u32::try_from(self.sessions.len().saturating_sub(1)).unwrap_or(u32::MAX),
@@ -162,7 +167,31 @@ impl NodeTable {
             tells_time: terms.counts.iter().any(|(term, _)| is_of_time(term)),
             is_standing: wishes.standing,
             is_preference: wishes.preference,
+            is_own_tool,
         });
+    }
+
+    /// True if a message has calls or results of tools, all of them of our own tools. Ids of calls are not saved, so if
+    /// the `last` message is such a call of an earlier run, a result is its own.
+    fn is_own_tool(&mut self, message: &Message, last: Traits) -> bool {
+        let is_after_saved = last.is_own_tool && last.role == Some(Role::Assistant) && self.own_calls.is_empty();
+        let mut all = Vec::new();
+        for block in &message.content {
+            match block {
+                ContentBlock::ToolUse { id, name, .. } => {
+                    let is_own = is_own_tool(name);
+                    if is_own {
+                        self.own_calls.insert(id.as_str().into());
+                    }
+                    all.push(is_own);
+                }
+                ContentBlock::ToolResult { tool_use_id, .. } => {
+                    all.push(self.own_calls.remove(tool_use_id.as_str()) || is_after_saved);
+                }
+                _ => {}
+            }
+        }
+        !all.is_empty() && all.iter().all(|is_own| *is_own)
     }
 
     fn speaker(&mut self, message: &Message) -> u32 {

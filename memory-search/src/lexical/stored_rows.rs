@@ -8,8 +8,17 @@ use super::{
 };
 
 const ROLE: u8 = 0b111;
-/// Roles by their number; `None` for an unreadable node.
-const ROLES: [Option<Role>; 5] = [None, Some(Role::User), Some(Role::Assistant), Some(Role::System), Some(Role::Tool)];
+/// Roles by their number, each with true for calls of our own tools and their results; `None` for an unreadable node.
+const ROLES: [(Option<Role>, bool); 8] = [
+    (None, false),
+    (Some(Role::User), false),
+    (Some(Role::Assistant), false),
+    (Some(Role::System), false),
+    (Some(Role::Tool), false),
+    (Some(Role::Assistant), true),
+    (Some(Role::Tool), true),
+    (Some(Role::User), true),
+];
 const IS_QUESTION: u8 = 1 << 3;
 const TELLS_TIME: u8 = 1 << 4;
 const LOST: u8 = 1 << 5;
@@ -58,7 +67,8 @@ impl StoredRows {
                 flag(traits.is_standing, IS_STANDING),
                 flag(traits.is_preference, IS_PREFERENCE),
             ];
-            let role = (0..).zip(ROLES).find(|(_, role)| *role == traits.role).map_or(0, |(number, _)| number);
+            let voice = (traits.role, traits.is_own_tool);
+            let role = (0..).zip(ROLES).find(|(_, known)| *known == voice).map_or(0, |(number, _)| number);
             out.push(flags.iter().fold(role, |all, flag| all | flag));
         }
         out
@@ -81,7 +91,7 @@ impl StoredRows {
             rows.lengths.push(read_number(rest)?);
             at = at.wrapping_add(unzigzag(read_long(rest)?));
             let (session, speaker, flags) = (read_number(rest)?, read_number(rest)?, read_byte(rest)?);
-            let role = *ROLES.get(usize::from(flags & ROLE))?;
+            let (role, is_own_tool) = *ROLES.get(usize::from(flags & ROLE))?;
             rows.traits.push(Traits {
                 at: Timestamp::from_millis(at),
                 session,
@@ -92,6 +102,7 @@ impl StoredRows {
                 tells_time: flags & TELLS_TIME != 0,
                 is_standing: flags & IS_STANDING != 0,
                 is_preference: flags & IS_PREFERENCE != 0,
+                is_own_tool,
             });
             if flags & LOST != 0 {
                 rows.lost.push(place);

@@ -9,7 +9,6 @@
 //! beam500k 70.6, 72.3 (18 questions).
 //! qmsum-b 66.0, 51.6 (83 questions).
 //! beam500k-b 59.8, 58.8 (36 questions).
-//! Expected calibration error of the probabilities of ten hits: 0.006.
 //! With vectors, R@10 with conversations held out, asked of one conversation and of all:
 //! locomo 85.8, 85.7 (519 questions).
 //! beam100k 61.0, 57.9 (106 questions).
@@ -17,7 +16,6 @@
 //! beam500k 71.0, 70.2 (18 questions).
 //! qmsum-b 64.8, 51.0 (83 questions).
 //! beam500k-b 61.7, 60.3 (36 questions).
-//! Expected calibration error of the probabilities of ten hits: 0.007.
 //! By words alone, R@10 with conversations held out, asked of one conversation and of all:
 //! locomo 84.9, 83.1 (519 questions).
 //! beam100k 57.7, 52.6 (106 questions).
@@ -25,7 +23,6 @@
 //! beam500k 61.2, 57.3 (18 questions).
 //! qmsum-b 65.5, 51.0 (83 questions).
 //! beam500k-b 49.8, 52.1 (36 questions).
-//! Expected calibration error of the probabilities of ten hits: 0.005.
 
 /// By the names of the features: with an agent, by vectors of tokens too, by vectors and by words alone; between
 /// two people, the same; among more, the same.
@@ -70,11 +67,19 @@ pub(super) const WEIGHTS: [(&str, [f32; 9]); 38] = [
     ("words_window", [-0.27, -0.33, -0.20, 0.74, 0.95, 1.27, 0.49, 0.47, 1.39]),
 ];
 
-/// Parameters that turn a score into a probability, with vectors of tokens, with vectors and by words alone: slopes of
-/// the logarithm of the chance, of the coverage and of the window's coverage, and a constant for each kind of
-/// conversation.
-pub(super) const RELEVANCE: [[f32; 6]; 3] = [
-    [0.991, 0.660, 0.188, 0.498, 0.145, 1.437],
-    [0.970, 0.778, 0.254, 0.331, -0.028, 1.266],
-    [0.948, 0.588, 0.535, 0.102, -0.226, 0.945],
+/// Weights of the logistic function of relevance by the names of the evidence, with vectors of tokens, with vectors and
+/// by words alone. Fitted to locomo, beam100k, qmsum and qmsum-b: each question asked of its conversation, of all, of two
+/// conversations that do not answer it, and some in conversations of ten messages. With conversations held out: expected
+/// calibration error 0.021; best hit of moved questions 0.069 (90th percentile), of answered ones 0.524 (median).
+pub(crate) const RELEVANCE: [(&str, [f32; 3]); 10] = [
+    ("coverage", [-1.462, -0.781, -0.219]),
+    ("coverage_window", [1.191, 1.234, 1.183]),
+    ("heard", [3.216, 3.230, 3.735]),
+    ("nearness", [1.934, 2.662, 0.0]),
+    ("match", [2.332, 0.0, 0.0]),
+    ("margin", [-0.508, -0.530, -0.537]),
+    ("chance", [1.809, 1.852, 1.908]),
+    ("of_agent", [-3.569, -3.451, -2.753]),
+    ("of_pair", [-3.423, -3.410, -2.710]),
+    ("of_group", [-1.884, -1.810, -1.174]),
 ];

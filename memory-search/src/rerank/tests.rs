@@ -43,6 +43,7 @@ fn rerank(question: &str, options: RerankOptions) -> Result<Vec<(u64, f32, Score
         node: NodeId::new(u64::from(n)).unwrap(),
         score: Score { value: -f32::from(n), scale: ScoreScale::Fused },
         relevance: 0.5,
+        repeats_question: false,
         signals: vec![Signal::new("words", 0.5, -f32::from(n))],
     };
     let mut hits: Vec<_> = (1..=5).map(hit).collect();

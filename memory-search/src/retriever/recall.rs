@@ -2,31 +2,43 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::Arc,
 };
 
 use memory_core::{
-    ConversationId, Node, NodeOutline, NodeRange,
+    ConversationId, NodeId, NodeOutline, NodeRange,
     port::{Excerpt, HeldBack, Losses, Notice, Recall, RecallRequest, RetrieveError},
 };
 
 use super::{HybridRetriever, Ranked};
 use crate::{
     budget::{are_worth, budget_share, share_of},
+    content::has_content,
+    cut::{PART_BYTES, cut},
+    lexical::Analyzer,
     pack::{Characters, Lengths, PackRequest, PackSource, SourceNode, TooLarge, pack, prices, reach},
     pairs::Pairs,
-    ranking::{Candidate, Pool},
+    ranking::{ANSWERS_QUESTION, Candidate, Pool},
     reads::Reads,
-    repeats::EarlierStatements,
+    repeats::{EarlierStatements, corrects},
 };
 
-/// Maximum hits that are compared with each other.
+/// Maximum hits that are compared with each other, and whose long messages are cut.
 const COMPARED: usize = 64;
+/// Maximum tokens of a message that is read to see if it has content.
+const FEW_TOKENS: u32 = 12;
+
+/// Parts to show of long messages.
+type Cuts = BTreeMap<SourceNode, Vec<Range<usize>>>;
 
 struct WithHits {
     conversation: ConversationId,
+    /// Outlines of its nodes; a node that is cut has the tokens of its parts.
     outline: Arc<Vec<NodeOutline>>,
     pairs: Pairs,
+    /// First names of its speakers, in lower case.
+    names: Vec<Box<str>>,
 }
 
 impl WithHits {
@@ -51,27 +63,39 @@ impl HybridRetriever {
         let hits = ranked.hits(&request.question, request.limit, wanted).await?;
         let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;
         let repeats = repeats(&request.question, &hits, &mut reads).await?;
-        let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
-        let found = self.with_hits(&hits, ranking.pool(), own).await?;
-        let sources: Vec<_> = found.iter().map(|of| of.to_pack(request)).collect();
+        let terms = self.words.question(&request.question);
+        let share = budget_share(request, &terms, ranking.pool());
+        let mut found = self.with_hits(&hits, ranking.pool(), own).await?;
         let place = |hit: &Candidate| {
             let source = found.iter().position(|of| of.conversation == hit.conversation);
             (source.unwrap_or(usize::MAX), hit.node)
         };
         let ranked: Vec<SourceNode> = hits.iter().map(place).collect();
+        let is_evidence = are_evidence(&hits, &ranked, &found, &mut reads).await?;
         let max_tokens = share_of(request.max_tokens, share);
+        let cuts = match request.longest {
+            Some(longest) => {
+                let sources: Vec<_> = found.iter().map(|of| of.to_pack(request)).collect();
+                let best = ranked.get(..COMPARED).unwrap_or(&ranked);
+                let runs = reach(&PackRequest::new(&sources, best, max_tokens).radius(request.radius));
+                shorten(&mut reads, &mut found, &runs, &terms, longest).await?
+            }
+            None => Cuts::new(),
+        };
+        let sources: Vec<_> = found.iter().map(|of| of.to_pack(request)).collect();
         let mut to_pack =
             PackRequest::new(&sources, &ranked, max_tokens).per_message(request.per_message).radius(request.radius);
         let lengths = match request.max_characters {
-            Some(_) => lengths(&mut reads, &found, &reach(&to_pack)).await?,
+            Some(_) => lengths(&mut reads, &found, &reach(&to_pack), &cuts).await?,
             None => Lengths::default(),
         };
         to_pack.characters = request.max_characters.map(|max| Characters { max: share_of(max, share), of: &lengths });
-        let worth = if request.stop_early {
+        let mut worth = if request.stop_early {
             are_worth(&hits, &prices(&to_pack), to_pack.max_tokens)
         } else {
             vec![true; hits.len()]
         };
+        worth.iter_mut().zip(is_evidence).for_each(|(worth, is_evidence)| *worth &= is_evidence);
         // Hits that repeat a better one rank last but are kept, since equal words may describe different events.
         let worthy = |of_repeats: bool| {
             let of_hits = ranked.iter().zip(&worth).zip(&repeats);
@@ -107,14 +131,22 @@ impl HybridRetriever {
             let messages = reads.run(conversation, nodes).cloned().collect();
             let hits = hits.iter().filter(|hit| hit.conversation == *conversation && nodes.contains(hit.node));
             let hits = hits.filter_map(|hit| reads.hit(hit)).collect();
-            Excerpt::new(conversation.clone(), nodes, messages, hits)
+            let source = found.iter().position(|of| of.conversation == *conversation);
+            let parts = |node: NodeId| cuts.get(&(source?, node)).map(|parts| (node, parts));
+            let cuts = nodes.iter().filter_map(parts);
+            let cuts = cuts.flat_map(|(node, parts)| parts.iter().map(move |part| (node, part.clone()))).collect();
+            Excerpt::new(conversation.clone(), nodes, messages, hits).cuts(cuts)
         };
         let excerpts: Vec<_> = chosen.into_iter().flat_map(rest).map(excerpt).collect();
         let others: BTreeSet<_> =
             excerpts.iter().map(|excerpt| &excerpt.conversation).filter(|of| *of != own).collect();
-        let cost = |node: &Arc<Node>| u64::from(node.tokens) + u64::from(request.per_message);
-        let tokens = excerpts.iter().flat_map(|excerpt| &excerpt.messages).map(cost).sum::<u64>()
-            + others.len() as u64 * u64::from(request.per_conversation);
+        let cost = |excerpt: &Excerpt| -> u64 {
+            let outline = found.iter().find(|of| of.conversation == excerpt.conversation).map(|of| &of.outline);
+            let tokens = |node: NodeId| outline.and_then(|of| of.get(node.index())).map_or(0, |node| node.tokens);
+            let nodes = excerpt.messages.iter().map(|node| u64::from(tokens(node.id)) + u64::from(request.per_message));
+            nodes.sum()
+        };
+        let tokens = excerpts.iter().map(cost).sum::<u64>() + others.len() as u64 * u64::from(request.per_conversation);
         let held_back = |of_worth: bool| {
             let is_in = |hit: &Candidate, excerpt: &Excerpt| {
                 excerpt.conversation == hit.conversation && excerpt.nodes.contains(hit.node)
@@ -152,23 +184,94 @@ impl HybridRetriever {
         for (_, id) in ids {
             let Some(part) = pool.parts().iter().find(|part| part.conversation == *id) else { continue };
             let outline = self.words.outlines(&*self.source, id, part.nodes).await?;
-            let pairs = Pairs::of(part.indexed.read().node_table().traits(), &outline);
-            found.push(WithHits { conversation: id.clone(), outline, pairs });
+            let (pairs, names) = {
+                let postings = part.indexed.read();
+                let table = postings.node_table();
+                let first = |(_, name): (u32, &str)| name.split_whitespace().next().map(Box::from);
+                (Pairs::of(table.traits(), &outline), table.speakers().filter_map(first).collect())
+            };
+            found.push(WithHits { conversation: id.clone(), outline, pairs, names });
         }
         Ok(found)
     }
 }
 
-/// For each hit, true if it is among the best and repeats a better one.
+/// For each hit, true if it is among the best and repeats a better one, or is corrected by another one of them.
 async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> Result<Vec<bool>, RetrieveError> {
     let mut told = EarlierStatements::new(question);
     let mut repeats = vec![false; hits.len()];
+    let mut corrected = BTreeSet::new();
     for (hit, repeat) in hits.iter().zip(&mut repeats).take(COMPARED) {
         reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
-        let node = reads.get(&hit.conversation, hit.node);
-        *repeat = node.is_some_and(|node| told.is_repeat(&node.message.text()));
+        let Some(node) = reads.get(&hit.conversation, hit.node) else { continue };
+        *repeat = told.is_repeat(&node.message.text());
+        corrected.extend(corrects(node).map(|stale| (&hit.conversation, stale)));
+    }
+    for (hit, repeat) in hits.iter().zip(&mut repeats) {
+        *repeat |= corrected.contains(&(&hit.conversation, hit.node));
     }
     Ok(repeats)
+}
+
+/// For each hit, false if it repeats the question, or has no content, such as thanks, and does not answer such a repeat.
+async fn are_evidence(
+    hits: &[Candidate],
+    ranked: &[SourceNode],
+    found: &[WithHits],
+    reads: &mut Reads<'_>,
+) -> Result<Vec<bool>, RetrieveError> {
+    let mut are_evidence = Vec::with_capacity(hits.len());
+    for (hit, (source, node)) in hits.iter().zip(ranked) {
+        let of = found.get(*source);
+        let is_short = of.and_then(|of| of.outline.get(node.index())).is_some_and(|node| node.tokens <= FEW_TOKENS);
+        let mut is_evidence = !hit.repeats_question;
+        let answers = hit.signals.iter().any(|signal| signal.name == ANSWERS_QUESTION);
+        if is_evidence && is_short && !answers {
+            reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
+            let names: Vec<&str> = of.into_iter().flat_map(|of| &of.names).map(|name| &**name).collect();
+            let read = reads.get(&hit.conversation, hit.node);
+            is_evidence = read.is_none_or(|read| has_content(&read.message.text(), &names));
+        }
+        are_evidence.push(is_evidence);
+    }
+    Ok(are_evidence)
+}
+
+/// Parts of the messages of some runs that have more than `longest` tokens. Their outlines get the tokens of the parts.
+async fn shorten(
+    reads: &mut Reads<'_>,
+    found: &mut [WithHits],
+    runs: &[(usize, NodeRange)],
+    terms: &[Box<str>],
+    longest: u32,
+) -> Result<Cuts, RetrieveError> {
+    let analyzer = Analyzer::default();
+    let mut cuts = Cuts::new();
+    for &(source, run) in runs {
+        let Some(WithHits { conversation, outline, .. }) = found.get_mut(source) else { continue };
+        for node in run.iter() {
+            let Some(tokens) = outline.get(node.index()).map(|node| node.tokens).filter(|of| *of > longest) else {
+                continue;
+            };
+            reads.read(conversation, NodeRange::single(node)).await?;
+            let Some(read) = reads.get(conversation, node) else { continue };
+            let text = read.message.text();
+            // Parts may have more tokens in a byte than the whole.
+            let bytes_of =
+                |tokens_shown: u32| u64::from(tokens_shown) * 10 * text.len() as u64 / (u64::from(tokens) * 11);
+            let parts = cut(&text, &analyzer, terms, usize::try_from(bytes_of(longest)).unwrap_or(usize::MAX));
+            if parts.is_empty() {
+                continue;
+            }
+            let shown = parts.iter().map(|part| (part.len() + PART_BYTES) as u64).sum::<u64>();
+            let price = (shown * u64::from(tokens) * 11).div_ceil(10 * text.len().max(1) as u64);
+            if let Some(node) = Arc::make_mut(outline).get_mut(node.index()) {
+                node.tokens = u32::try_from(price).unwrap_or(u32::MAX).min(tokens);
+            }
+            cuts.insert((source, node), parts);
+        }
+    }
+    Ok(cuts)
 }
 
 /// Lengths of some nodes in characters, without unreadable nodes.
@@ -176,13 +279,20 @@ async fn lengths(
     reads: &mut Reads<'_>,
     found: &[WithHits],
     runs: &[(usize, NodeRange)],
+    cuts: &Cuts,
 ) -> Result<Lengths, RetrieveError> {
     let mut lengths = Lengths::new();
     for &(source, run) in runs {
         let Some(WithHits { conversation, .. }) = found.get(source) else { continue };
         reads.read(conversation, run).await?;
-        let nodes = reads.run(conversation, run);
-        lengths.extend(nodes.map(|node| ((source, node.id), node.message.text().chars().count() as u64)));
+        let length = |text: &str, parts: Option<&Vec<Range<usize>>>| match parts {
+            None => text.chars().count(),
+            Some(parts) => {
+                parts.iter().filter_map(|part| text.get(part.clone())).map(|part| part.chars().count()).sum()
+            }
+        };
+        let nodes = reads.run(conversation, run).map(|node| ((source, node.id), node.message.text()));
+        lengths.extend(nodes.map(|(node, text)| (node, length(&text, cuts.get(&node)) as u64)));
     }
     Ok(lengths)
 }

@@ -13,6 +13,7 @@ mod late;
 mod losses;
 mod owners;
 mod reads;
+mod relevance;
 mod several;
 mod word_cache;
 mod worth;

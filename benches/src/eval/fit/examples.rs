@@ -1,46 +1,59 @@
 //! Examples that weights are fitted to: questions with their candidates, in several scopes.
 
-use std::{borrow::Cow, path::PathBuf};
+use std::{borrow::Cow, collections::BTreeSet, path::PathBuf};
 
 use anyhow::{Context, Result};
 use memory_core::{
-    ConversationId, NodeId,
+    ConversationId, NodeDraft, NodeId, NodeRange,
     port::{Hit, Query, Scope},
 };
 
-use crate::eval::{Asked, EvalParts, Question, everything, import, index, progress_bar, questions};
+use super::relevance::{BEARING, FEATURES};
+use crate::eval::{Asked, EvalParts, Question, Subject, import, index, progress_bar, questions};
 
-/// Hits of a question, as many as the ranker has candidates.
+/// Number of hits of a question, which is that of the ranker's candidates; fewer where none is evidence.
 const CANDIDATES: usize = 200;
-/// Signals that the probability of a hit depends on.
-const COVERAGE: [&str; 2] = ["coverage", "coverage_window"];
-/// The signal of hits from conversations with an agent.
+const WITHOUT_EVIDENCE: usize = 64;
+/// One question in so many is also asked of a conversation of [`SHORT`] messages around its first evidence, and so is
+/// the next one whose evidence is elsewhere.
+const EACH_SHORT: usize = 6;
+const SHORT: u64 = 10;
+/// Signals that mark conversations with an agent, and conversations of more than two people.
 const OF_AGENT: &str = "of_agent";
-/// The signal of hits from conversations of more than two people.
 const OF_GROUP: &str = "of_group";
 /// The signal of a hit that was compared by token vectors.
 const LATE: &str = "late";
-/// Signals that are not features: the substitute for unmeasured ones, and the contribution of the neighbours.
-const NO_FEATURES: [&str; 2] = ["unmeasured", "neighbours"];
+/// Signals that are not features: the substitute for unmeasured ones, the contribution of the neighbours, and what a
+/// repetition of the question costs and gives.
+const NO_FEATURES: [&str; 4] = ["unmeasured", "neighbours", "repeats_question", "answers_question"];
 
-/// A question's candidates in one scope.
+/// Where a question was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// In its conversation, or in all of its store.
+    Own(Asked),
+    /// In another conversation, which does not answer it.
+    Moved,
+    /// In a conversation of a few messages.
+    Short,
+}
+
+/// A question's candidates in one place.
 pub(super) struct Example {
     /// The number of its data directory.
     pub(super) data: usize,
-    /// The scope; `None` if the question was asked of a conversation of other data, which does not answer it.
-    pub(super) asked: Option<Asked>,
+    pub(super) place: Place,
     pub(super) conversation: String,
     pub(super) candidates: Vec<Row>,
     /// Turns of evidence, including those that are not candidates.
     pub(super) evidence: usize,
-    /// Indices of the coverages among the values.
-    pub(super) coverage: [Option<usize>; 2],
 }
 
-/// A candidate, with a value for each signal.
+/// A candidate.
 pub(super) struct Row {
     pub(super) values: Vec<f64>,
-    /// Kind of its conversation, from 0: with an agent, between two people, among more.
+    /// Evidence that it is relevant, in the order of [`BEARING`].
+    pub(super) bearing: [f64; BEARING.len()],
     pub(super) kind: usize,
     pub(super) is_evidence: bool,
     pub(super) conversation: ConversationId,
@@ -50,7 +63,7 @@ pub(super) struct Row {
 /// A question with its hits, before the names of the signals are known.
 struct Found {
     data: usize,
-    asked: Option<Asked>,
+    place: Place,
     question: Question,
     hits: Vec<(Hit, bool)>,
 }
@@ -69,7 +82,9 @@ pub(super) async fn of(stores: &[(&EvalParts, &[PathBuf])]) -> Result<(Vec<Cow<'
     let signals = found.iter().flat_map(|found| &found.hits).flat_map(|(hit, _)| &hit.signals);
     let mut names: Vec<Cow<'static, str>> = Vec::new();
     signals.for_each(|signal| {
-        if !NO_FEATURES.contains(&&*signal.name) && !names.contains(&signal.name) {
+        let is_feature =
+            !NO_FEATURES.contains(&&*signal.name) && !BEARING.iter().skip(FEATURES).any(|name| *name == signal.name);
+        if is_feature && !names.contains(&signal.name) {
             names.push(signal.name.clone())
         }
     });
@@ -85,32 +100,53 @@ async fn search(parts: &EvalParts, data: &[PathBuf], first: usize) -> Result<Vec
         index(parts, subjects.values()).await?;
         known.push((questions(data)?, subjects));
     }
-    let everything = everything(parts, known.iter().flat_map(|(_, subjects)| subjects.keys()).cloned()).await?;
-    let mut found = Vec::new();
+    let everything = Scope::only(known.iter().flat_map(|(_, subjects)| subjects.keys()).cloned().collect());
+    let mut examples = Vec::new();
     let others: Vec<_> = known.iter().map(|(_, subjects)| subjects.keys().min().cloned()).collect();
-    for (number, (questions, subjects)) in known.into_iter().enumerate() {
+    for (number, (questions, subjects)) in known.iter().enumerate() {
         let bar = progress_bar(questions.len() as u64, "questions");
-        for question in questions {
+        let mut names: Vec<_> = subjects.keys().collect();
+        names.sort();
+        for (at, question) in questions.iter().enumerate() {
             bar.inc(1);
             let Some(subject) = subjects.get(&question.conversation) else { continue };
-            let other = others.iter().cycle().skip(number + 1).flatten().next();
-            let scopes = [
-                (Some(Asked::One), Scope::one(&question.conversation)),
-                (Some(Asked::All), everything.clone()),
-                (None, Scope::only(other.cloned().into_iter().collect())),
+            let other = others.iter().cycle().skip(number + 1).flatten().next().filter(|_| others.len() > 1);
+            let beside = names.iter().cycle().skip_while(|name| **name != &question.conversation).nth(1);
+            let beside = beside.copied().filter(|name| **name != question.conversation);
+            let mut asked = vec![
+                (Place::Own(Asked::One), question, Scope::one(&question.conversation)),
+                (Place::Own(Asked::All), question, everything.clone()),
             ];
-            for (asked, scope) in scopes {
-                let query = Query::new(&question.text, scope).limit(CANDIDATES);
-                let hits =
+            asked.extend(other.into_iter().chain(beside).map(|other| (Place::Moved, question, Scope::one(other))));
+            if at % EACH_SHORT == 0
+                && let Some((short, shown)) = shortened(parts, question, subject).await?
+            {
+                let is_elsewhere = |other: &&Question| {
+                    other.conversation == question.conversation && other.evidence.is_disjoint(&shown)
+                };
+                let elsewhere = questions.iter().cycle().skip(at + 1).take(questions.len()).find(is_elsewhere);
+                let both = [Some(question), elsewhere].into_iter().flatten();
+                asked.extend(both.map(|question| (Place::Short, question, Scope::one(&short))));
+            }
+            for (place, question, scope) in asked {
+                let limit = if place == Place::Moved { WITHOUT_EVIDENCE } else { CANDIDATES };
+                let query = Query::new(&question.text, scope).limit(limit);
+                let found =
                     parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
-                let mut hits = hits.hits;
-                // Hits without token vectors rank after all others whatever the weights, so nothing is fitted to them.
+                let mut hits = found.hits;
+                // Hits that were not compared by token vectors come after those that were.
                 if hits.iter().any(is_late) {
                     hits.retain(is_late);
                 }
-                let is_evidence = |hit: &Hit| {
-                    hit.conversation == question.conversation
-                        && subject.key(hit.node.id).is_some_and(|key| question.evidence.contains(key.as_str()))
+                let is_evidence = |hit: &Hit| match place {
+                    Place::Own(_) => {
+                        hit.conversation == question.conversation
+                            && subject.key(hit.node.id).is_some_and(|key| question.evidence.contains(key.as_str()))
+                    }
+                    Place::Moved => false,
+                    Place::Short => {
+                        hit.node.message.key.as_ref().is_some_and(|key| question.evidence.contains(key.as_str()))
+                    }
                 };
                 let hits = hits
                     .into_iter()
@@ -119,20 +155,49 @@ async fn search(parts: &EvalParts, data: &[PathBuf], first: usize) -> Result<Vec
                         (hit, is)
                     })
                     .collect();
-                found.push(Found { data: first + number, asked, question: question.clone(), hits });
+                examples.push(Found { data: first + number, place, question: question.clone(), hits });
             }
         }
         bar.finish_and_clear();
     }
-    Ok(found)
+    Ok(examples)
+}
+
+/// A conversation of a few messages of `subject`, among them the first evidence, and the ids of its turns.
+async fn shortened(
+    parts: &EvalParts,
+    question: &Question,
+    subject: &Subject,
+) -> Result<Option<(ConversationId, BTreeSet<String>)>> {
+    let nodes = (0..subject.outline.len()).map(NodeId::from_index);
+    let is_evidence = |node: &NodeId| subject.key(*node).is_some_and(|key| question.evidence.contains(key.as_str()));
+    let Some(evidence) = nodes.clone().find(is_evidence) else { return Ok(None) };
+    let first = evidence.get().saturating_sub(evidence.get() % SHORT).max(1);
+    let last = (first + SHORT - 1).min(subject.outline.len() as u64);
+    let Some(run) = NodeId::new(first).zip(NodeId::new(last)).and_then(|(first, last)| NodeRange::new(first, last))
+    else {
+        return Ok(None);
+    };
+    let short = ConversationId::new(&format!("short-{}", question.id))?;
+    let nodes = parts.store.nodes(&subject.id, run).await?;
+    let shown = nodes.iter().filter_map(|node| Some(node.message.key.as_ref()?.as_str().to_owned())).collect();
+    let drafts = nodes.into_iter().map(|node| NodeDraft::new(node.message, node.at, node.tokens)).collect();
+    parts.store.append(&short, drafts).await?;
+    parts.retriever.catch_up(&short, &()).await?;
+    Ok(Some((short, shown)))
 }
 
 impl Found {
     fn example(self, names: &[Cow<'static, str>]) -> Example {
-        let Self { data, asked, question, hits } = self;
+        let Self { data, place, question, hits } = self;
         let value =
             |hit: &Hit, name: &str| hit.signals.iter().find(|signal| signal.name == name).map_or(0.0, |s| s.value);
+        let evidence = match place {
+            Place::Own(_) => question.evidence.len(),
+            Place::Moved | Place::Short => hits.iter().filter(|(_, is_evidence)| *is_evidence).count(),
+        };
         let row = |(hit, is_evidence): (Hit, bool)| Row {
+            bearing: BEARING.map(|name| f64::from(value(&hit, name))),
             values: names.iter().map(|name| f64::from(value(&hit, name))).collect(),
             kind: match (value(&hit, OF_AGENT) > 0.0, value(&hit, OF_GROUP) > 0.0) {
                 (true, _) => 0,
@@ -145,11 +210,10 @@ impl Found {
         };
         Example {
             data,
-            asked,
+            place,
             conversation: question.conversation.to_string(),
             candidates: hits.into_iter().map(row).collect(),
-            evidence: asked.map_or(0, |_| question.evidence.len()),
-            coverage: COVERAGE.map(|name| names.iter().position(|known| known == name)),
+            evidence,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     MemoryError,
     learned::Learned,
     prompt::{PieceKind, Prompt, media, options::share_of},
-    render::{self, Elsewhere, Part},
+    render::{self, Body, Elsewhere, Part},
 };
 
 /// The share of the budget for messages that correct recalled ones.
@@ -25,6 +25,8 @@ const CORRECTIONS: f32 = 0.1;
 /// Approximate tokens of the heading of another conversation.
 const HEADING: u32 = 36;
 
+/// Share of the budget above which a recalled message is shown in part.
+const LONGEST: f32 = 0.15;
 /// Most signals that are named for a hit, the largest first.
 const MOST_SIGNALS: usize = 3;
 
@@ -241,6 +243,7 @@ impl Assembly<'_> {
             .per_message(self.parts.policy.per_message)
             .limit(self.options.recall_limit)
             .radius(self.options.radius)
+            .longest(share_of(self.options.budget, LONGEST))
             .shown(shown.to_vec());
         if let Some(Scope { owner, conversations }) = self.scope.clone() {
             request = request.owner(owner).others(conversations).per_conversation(HEADING);
@@ -315,15 +318,22 @@ impl Assembly<'_> {
         let is_new = |node: &Node| !shown.iter().any(|run| run.contains(node.id));
         let messages =
             recall.excerpts.iter().flat_map(|excerpt| excerpt.messages.iter().map(move |node| (excerpt, node)));
-        let piece = |(excerpt, node): (&Excerpt, &Arc<Node>)| {
+        let parts = |(excerpt, node): (&Excerpt, &Arc<Node>)| {
             let why = recall_reason(node.id, excerpt, recall);
-            let node = Node::clone(node);
+            let cuts = excerpt.cuts.iter().filter(|(of, _)| *of == node.id).map(|(_, part)| part.clone());
+            let part = |part| Part::recalled(Node::clone(node), part, why.clone());
             match elsewhere.get(&excerpt.conversation) {
-                Some(from) => Some(Part::elsewhere(from, self.shortened(node), why)),
-                None => is_new(&node).then(|| Part::message(PieceKind::Recalled, self.shortened(node), why)),
+                Some(from) => vec![Part::elsewhere(from, self.shortened(Node::clone(node)), why)],
+                None if !is_new(node) => Vec::new(),
+                None => match cuts.filter_map(part).collect::<Vec<_>>() {
+                    whole if whole.is_empty() => {
+                        vec![Part::message(PieceKind::Recalled, self.shortened(Node::clone(node)), why)]
+                    }
+                    cut => cut,
+                },
             }
         };
-        messages.filter_map(piece).collect()
+        messages.flat_map(parts).collect()
     }
 }
 
@@ -348,7 +358,8 @@ fn in_order(beside: &Beside) -> Vec<Part> {
         (last, first, part.conversation().cloned(), part.nodes)
     };
     elsewhere.sort_by_cached_key(place);
-    let is_recalled = |line: &Part| pieces.binary_search_by_key(&line.nodes, |part| part.nodes).is_ok();
+    let is_whole = |part: &Part| matches!(part.body, Body::Message(_));
+    let is_recalled = |line: &Part| pieces.iter().any(|part| part.nodes == line.nodes && is_whole(part));
     let standing: Vec<_> = standing.iter().filter(|line| !is_recalled(line)).cloned().collect();
     [standing, pieces, elsewhere].concat()
 }

@@ -5,7 +5,7 @@ use super::{
     late::KeptTokens,
     *,
 };
-use crate::semantic::{MAX_BACKLOG_BYTES, MAX_BACKLOG_NODES, MAX_QUESTION_BYTES};
+use crate::semantic::{MAX_BACKLOG_PIECES, MAX_QUESTION_BYTES, PIECE_BYTES};
 
 const INDEX_FIRST: &str = "index the rest first (`memory index` does it)";
 
@@ -67,15 +67,15 @@ fn a_message_of_any_length_is_embedded_in_bounded_pieces_and_by_no_question() {
 #[test]
 fn a_question_embeds_no_large_backlog() {
     let counted = Counted::new();
-    counted.say_many("talk", MAX_BACKLOG_NODES);
+    counted.say_many("talk", MAX_BACKLOG_PIECES);
     say(&counted.store, "talk", &["The hall is booked."]);
     for _ in 0..2 {
         let (found, embedded) = counted.ask("who booked the hall?");
-        assert_eq!((nodes(&found)[0], embedded), (MAX_BACKLOG_NODES + 1, 0));
-        assert_eq!(sentences(&found.notices), [by_words_only(MAX_BACKLOG_NODES + 1)]);
+        assert_eq!((nodes(&found)[0], embedded), (MAX_BACKLOG_PIECES + 1, 0));
+        assert_eq!(sentences(&found.notices), [by_words_only(MAX_BACKLOG_PIECES + 1)]);
     }
     let recalled = recall(&counted.retriever, "who booked the hall?", |_| ());
-    assert_eq!(sentences(&recalled.notices), [by_words_only(MAX_BACKLOG_NODES + 1)]);
+    assert_eq!(sentences(&recalled.notices), [by_words_only(MAX_BACKLOG_PIECES + 1)]);
     assert_eq!(counted.embedder.texts(), 0);
 }
 
@@ -95,7 +95,7 @@ fn a_huge_message_stalls_no_question() {
 fn a_question_embeds_as_much_text_as_it_may_and_no_byte_more() {
     for (over, expected) in [(0, 2), (1, 0)] {
         let counted = Counted::new();
-        let half = MAX_BACKLOG_BYTES / 2 - "user: ".len();
+        let half = 32 * PIECE_BYTES - "user: ".len();
         say(&counted.store, "a", &[&"x".repeat(half)]);
         say(&counted.store, "b", &[&"x".repeat(half + over)]);
         assert_eq!(counted.ask("xylophone").1, expected);
@@ -107,9 +107,9 @@ fn a_question_embeds_what_was_appended_since_the_last() {
     let counted = Counted::new();
     counted.say_many("talk", 300);
     counted.catch_up("talk");
-    counted.say_many("talk", MAX_BACKLOG_NODES);
+    counted.say_many("talk", MAX_BACKLOG_PIECES);
     let (found, embedded) = counted.ask("remark 7");
-    assert_eq!((embedded, found.notices), (MAX_BACKLOG_NODES, Vec::new()));
+    assert_eq!((embedded, found.notices), (MAX_BACKLOG_PIECES, Vec::new()));
     assert_eq!(counted.ask("remark 8").1, 0);
 }
 
@@ -117,13 +117,13 @@ fn a_question_embeds_what_was_appended_since_the_last() {
 fn a_backlog_is_that_of_all_that_is_searched_and_has_one_notice() {
     let counted = Counted::new();
     for conversation in ["a", "b", "c"] {
-        counted.say_many(conversation, MAX_BACKLOG_NODES / 2);
+        counted.say_many(conversation, MAX_BACKLOG_PIECES / 2);
     }
     let (found, embedded) = counted.ask("remark 7");
-    assert_eq!((embedded, sentences(&found.notices)), (0, vec![by_words_only(MAX_BACKLOG_NODES / 2 * 3)]));
+    assert_eq!((embedded, sentences(&found.notices)), (0, vec![by_words_only(MAX_BACKLOG_PIECES / 2 * 3)]));
     let found = search(&counted.retriever, "remark 7", Scope::one(&id("a")), 5);
     assert!(found.notices.is_empty());
-    assert_eq!(counted.embedder.texts(), MAX_BACKLOG_NODES / 2);
+    assert_eq!(counted.embedder.texts(), MAX_BACKLOG_PIECES / 2);
 }
 
 #[test]

@@ -50,7 +50,11 @@ fn the_nearest_give_the_hits_that_all_give() {
         let (mut same, mut all) = (0, 0);
         for question in questions() {
             let (expected, got) = (found(&whole, &question, &filter), found(&nearest, &question, &filter));
-            assert_eq!(got.notices, expected.notices);
+            let others = |found: &Retrieved| {
+                let is_other = |notice: &&Notice| !matches!(notice, Notice::NothingLikely { .. });
+                found.notices.iter().filter(is_other).cloned().collect::<Vec<_>>()
+            };
+            assert_eq!(others(&got), others(&expected));
             all += expected.hits.len();
             same += nodes(&got).iter().filter(|node| nodes(&expected).contains(node)).count();
         }

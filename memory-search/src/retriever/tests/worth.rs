@@ -15,7 +15,7 @@ fn chat() -> Arc<CountingStore> {
     store
 }
 
-const QUESTION: &str = "Which hall was booked for the concert?";
+const QUESTION: &str = "Which of the halls was booked for the concert in spring?";
 
 fn recalled(store: &Arc<CountingStore>, change: impl FnOnce(&mut RecallRequest)) -> Recall {
     recall(&by_words(store), QUESTION, |request| {
