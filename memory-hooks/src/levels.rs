@@ -127,7 +127,7 @@ impl Conversation {
             let end = (page.limit..rows.len()).find(|&at| first(at) != first(at - 1));
             let next = end.and_then(first);
             rows.truncate(end.unwrap_or(rows.len()));
-            let entries = this.with_words(rows).await?;
+            let entries = this.with_words(&tree, rows).await?;
             Ok(LevelPage { entries, next, losses: page.losses, ..empty })
         })
         .await
@@ -153,14 +153,24 @@ impl Conversation {
             let parts = tree.undissolved(place.children.iter().copied());
             let parts = parts.into_iter().filter_map(|part| tree.summary(part));
             rows.extend(parts.map(|part| Row::of(&tree, part)));
-            let entries = this.with_words(rows).await?;
+            let entries = this.with_words(&tree, rows).await?;
             Ok(LevelPage { entries, next: None, nodes: tree.total(), losses: page.losses })
         })
         .await
     }
 
-    /// Reads the words of the summaries among `rows`. A summary that cannot be read is lost.
-    async fn with_words(&self, rows: Vec<Row<'_>>) -> Result<Vec<LevelEntry>, MemoryError> {
+    /// Reads the words of the summaries among `rows`. A summary that cannot be read is lost; that of a message that is
+    /// too short to be summarized has the message's text.
+    async fn with_words(&self, tree: &Tree, rows: Vec<Row<'_>>) -> Result<Vec<LevelEntry>, MemoryError> {
+        let short = |row: &Row<'_>| match row {
+            Row::Summary { place, is_dissolved: false, .. } if tree.is_short(place) => Some(place.span),
+            Row::Summary { .. } | Row::Message(_) => None,
+        };
+        let mut whole = HashMap::new();
+        for run in NodeRange::merge(rows.iter().filter_map(short).collect()) {
+            let read = self.parts.store.readable_nodes(&self.id, run).await?;
+            whole.extend(read.nodes.into_iter().map(|node| (node.id, node)));
+        }
         let mut ids: Vec<_> = rows.iter().filter_map(Row::words).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -169,7 +179,13 @@ impl Conversation {
         let entry = |row| match row {
             Row::Message(entry) => entry,
             Row::Summary { place, words: id, is_dissolved } => match words.get(&id) {
-                Some(summary) => summary_entry(place, summary, is_dissolved),
+                Some(summary) => {
+                    let entry = summary_entry(place, summary, is_dissolved);
+                    match whole.get(&place.span.first()).filter(|_| place.span.count() == 1 && !is_dissolved) {
+                        Some(node) => LevelEntry { text: node.message.text(), tokens: node.tokens, ..entry },
+                        None => entry,
+                    }
+                }
                 None => LevelEntry { level: place.level, summary: Some(place.id), ..lost(place.span) },
             },
         };

@@ -416,7 +416,8 @@ impl Tree {
     }
 
     /// True if a summary covers one message that is too short to be summarized.
-    fn is_short(&self, summary: &SummaryOutline) -> bool {
+    #[must_use]
+    pub fn is_short(&self, summary: &SummaryOutline) -> bool {
         let is_short = |node: &NodeOutline| node.tokens < self.policy.short && !node.keep_out_of_summaries;
         summary.level == Level::Summary
             && summary.span.count() == 1
