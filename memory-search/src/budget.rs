@@ -48,10 +48,11 @@ pub(crate) fn share_of(budget: u32, share: f32) -> u32 {
     ((f64::from(budget) * f64::from(share)).ceil() as u32).min(budget)
 }
 
-/// Minimum probability of a hit that costs the whole budget; a budget filled at this price would contain a tenth of a
-/// hit. Fitted to conversations of two people, with an agent and in groups, by vectors and by words. With this value, a
-/// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget would have.
-const LEAST_HITS: f64 = 0.1;
+/// Minimum bare probability of a hit that costs the whole budget; a budget filled at this price would contain a 25th of
+/// a hit. The bare probability is relevance without the sharpness that it was fitted with, which would leave out evidence
+/// far down the ranking.
+const LEAST_HITS: f64 = 0.04;
+const SHARPNESS: f64 = 1.5;
 
 /// Minimum sum of the relevance of all hits: below it nothing bears on the question, and nothing is worth its tokens. Many
 /// equal hits share their chance, so it is a sum. Fitted: the best hit of 2 % of the answered questions is below it, and of
@@ -67,10 +68,17 @@ pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32)
     let is_any = hits.iter().map(|hit| hit.relevance).sum::<f32>() >= LEAST_BEARING;
     let is_worth = |(hit, price): (&Candidate, &Option<u64>)| {
         #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
-        let is_dear = |price: u64| f64::from(hit.relevance) * f64::from(budget) < LEAST_HITS * price as f64;
+        let is_dear = |price: u64| bare(hit.relevance) * f64::from(budget) < LEAST_HITS * price as f64;
         !is_fitted || is_any && !price.is_some_and(is_dear)
     };
     hits.iter().zip(prices).map(is_worth).collect()
+}
+
+/// Probability before sharpening, 0..=1.
+fn bare(relevance: f32) -> f64 {
+    let odds = f64::from(relevance) / (1.0 - f64::from(relevance)).max(f64::MIN_POSITIVE);
+    let odds = odds.powf(SHARPNESS.recip());
+    if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -96,11 +104,12 @@ mod tests {
 
     #[test]
     fn a_hit_is_worth_its_tokens_by_its_relevance() {
-        // A hit of 1 % brings a hundredth of a hit: of 2,000 tokens, ten times that is 200.
-        check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 199], &[true, true]);
-        check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 201], &[true, false]);
-        check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 9_990], &[true, true]);
-        check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 10_010], &[true, false]);
+        // Bare, a hit of 1 % has odds of 1 to 21.4: it brings 4.5 % of a hit, and is worth 1.12 times the budget of 2,000.
+        check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 2_200], &[true, true]);
+        check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 2_300], &[true, false]);
+        check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 24_990], &[true, true]);
+        check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 25_010], &[true, false]);
+        check(&[(3.0, 50), (2.9, 0)], ScoreScale::Fused, &[1, 1], &[true, false]);
         check(&[], ScoreScale::Fused, &[], &[]);
     }
 
@@ -118,8 +127,8 @@ mod tests {
 
     #[test]
     fn nothing_was_fitted_to_the_scores_of_a_cross_encoder() {
-        check(&[(9.0, 90), (-9.0, 1)], ScoreScale::Logit, &[500, 500], &[true, true]);
-        check(&[(9.0, 90), (-9.0, 1)], ScoreScale::Fused, &[500, 500], &[true, false]);
+        check(&[(9.0, 90), (-9.0, 0)], ScoreScale::Logit, &[500, 500], &[true, true]);
+        check(&[(9.0, 90), (-9.0, 0)], ScoreScale::Fused, &[500, 500], &[true, false]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ struct Unit {
 /// beginning.
 pub(crate) fn cut(text: &str, analyzer: &Analyzer, terms: &[Box<str>], max_bytes: usize) -> Vec<Range<usize>> {
     if text.len() <= max_bytes {
-        return vec![0..text.len()];
+        return std::iter::once(0..text.len()).collect();
     }
     let units = units(text, analyzer, terms, max_bytes);
     let mut order: Vec<usize> = (0..units.len()).collect();
