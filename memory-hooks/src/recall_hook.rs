@@ -66,7 +66,7 @@ impl Default for RecallHookOptions {
     /// each side.
     fn default() -> Self {
         let budget = RecallBudget::Characters(2_000);
-        Self { enabled: true, budget, include_metadata: true, top_k: 3, radius: 2, min_relevance: 0.2 }
+        Self { enabled: true, budget, include_metadata: true, top_k: 3, radius: 2, min_relevance: 0.1 }
     }
 }
 

@@ -11,7 +11,9 @@ pub(crate) const PART_BYTES: usize = 8;
 /// Maximum parts of one message.
 const MOST_PARTS: usize = 12;
 /// Minimum weight of the words of the question in a further part, relative to the best part.
-const FURTHER: f32 = 0.5;
+const FURTHER: f32 = 0.6;
+/// Bytes of a line below which it is a heading or a label.
+const LABEL: usize = 80;
 /// Share of the room that a part fills with what surrounds it, unless it is a row of a table; also that of a beginning
 /// that is shown for want of words of the question.
 const AROUND: f64 = 0.5;
@@ -57,6 +59,10 @@ pub(crate) fn cut(text: &str, analyzer: &Analyzer, terms: &[Box<str>], max_bytes
         header.iter().for_each(|at| taken.take(*at));
         for &other in order.iter().skip(1).take(MOST_PARTS - 1).take_while(|at| score(**at) >= FURTHER * unit.score) {
             taken.take(other);
+            // A heading says nothing without what stands below it.
+            if header.is_empty() && units.get(other).is_some_and(|unit| unit.range.len() < LABEL) {
+                taken.take(other + 1);
+            }
         }
     }
     if header.is_empty() {

@@ -24,8 +24,6 @@ pub(crate) struct Question {
     pub(crate) asks_back: bool,
     /// True if the question is thanks, a greeting or the like, which no message answers.
     pub(crate) asks_nothing: bool,
-    /// True if the question has a question mark.
-    pub(crate) is_marked: bool,
     /// Number of its terms without stop words, repeats included.
     pub(crate) length: u32,
     pub(crate) dates: Dates,
@@ -61,7 +59,6 @@ impl Question {
             speaks_of_self: is(1),
             asks_back: is(2),
             asks_nothing: asks_nothing(text),
-            is_marked: text.trim_end().ends_with(['?', '？']),
             length: Analyzer::default().document(text).length,
             dates: Dates::of(text),
             words: words(text).map(Into::into).collect(),

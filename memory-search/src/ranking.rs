@@ -54,9 +54,6 @@ const OF_NEIGHBOURS: f32 = 0.2;
 const REPEATED: f32 = 0.9;
 const REPEATED_LENGTH: f32 = 1.25;
 
-/// Minimum words of a question without a question mark that a statement can repeat: fewer are a search for them.
-const FEWEST_REPEATED: usize = 3;
-
 /// Score that a message loses for repeating the question: about the range of all scores.
 const OF_REPEAT: f32 = 10.0;
 
@@ -504,7 +501,7 @@ impl Ranking {
         }
     }
 
-    /// True if a node says the question and nothing else.
+    /// True if a node asks the question and does nothing else. A statement in the words of a query is what was looked for.
     fn repeats_question(&self, candidate: usize) -> bool {
         if self.evidence.coverage.get(candidate).is_none_or(|coverage| *coverage < REPEATED) {
             return false;
@@ -522,8 +519,7 @@ impl Ranking {
         let asked = self.question.length as usize;
         #[expect(clippy::cast_precision_loss, reason = "counts of words")]
         let is_as_short = said as f32 <= REPEATED_LENGTH * asked as f32 + 1.0;
-        let is_same = || !self.question.is_marked && asked >= FEWEST_REPEATED && said <= asked;
-        if traits.is_question { is_as_short } else { is_same() }
+        traits.is_question && is_as_short
     }
 
     /// The node that answers one that repeats the question: the next by another speaker in the session, tools aside.

@@ -34,8 +34,8 @@ pub(crate) struct Args {
     /// The most hits
     #[arg(long, value_name = "N", default_value = "10")]
     limit: NonZeroUsize,
-    /// The least relevance of a hit, from 0 to 1: near the probability that it bears on the question in conversations of
-    /// hundreds of messages, too high in those of a few
+    /// The least relevance of a hit, from 0 to 1: the probability that it bears on the question. At 0.1 most questions
+    /// that nothing answers get no hit
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     min_relevance: f32,
     /// Messages shown before and after each hit, at most 20

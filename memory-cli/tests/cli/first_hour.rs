@@ -260,7 +260,9 @@ fn a_past_view_is_that_of_a_fork() {
     store.succeed(&["fork", "trip", "--at", "300", "--as", "fork"]);
     for question in ["Which platform?", "How is the weather on day 250?"] {
         let past = store.json(&["context", "-c", "trip", "--as-of", "300", "--budget", "1500", question]);
-        let fork = store.json(&["context", "-c", "fork", "--no-record", "--budget", "1500", question]);
+        let said = store.json(&["expand", "-c", "trip", "300"]);
+        let now = said["at"].as_str().unwrap();
+        let fork = store.json(&["context", "-c", "fork", "--no-record", "--now", now, "--budget", "1500", question]);
         assert_eq!(past["text"], fork["text"]);
     }
 }

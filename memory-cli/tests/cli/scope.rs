@@ -156,7 +156,7 @@ fn a_conversation_that_just_fits_leaves_room_for_the_answer_of_another() {
 }
 
 #[test]
-fn what_another_conversation_says_and_has_no_room_is_told() {
+fn of_a_long_message_of_another_conversation_a_part_is_recalled() {
     let store = three(None);
     let long = said(1, &format!("The ferry leaves from quay 31. {}", "It is a long way to the quay. ".repeat(200)));
     let file = store.file("long.jsonl", &long);
@@ -166,5 +166,5 @@ fn what_another_conversation_says_and_has_no_room_is_told() {
     let args =
         ["context", "-c", "mine", "--no-record", "--scope", "long", "--budget", "700", "Which quay has the ferry?"];
     let shown = store.json(&args);
-    assert!(support::codes(&shown).contains(&"best-hit-over-tokens"), "{shown}");
+    assert!(shown["tokens"].as_u64().unwrap() <= 700 && shown["text"].as_str().unwrap().contains("quay 31"), "{shown}");
 }

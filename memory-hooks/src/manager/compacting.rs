@@ -89,7 +89,7 @@ pub(crate) async fn shrink(
 
 /// [`shrink`] for one view: the conversation's own tree stays the one of its length, so that no other view depends on
 /// this one. New summaries are recorded, so that the view can be shown again, and the next view that needs them finds
-/// them. The fallback summarizer writes them, so that no reply waits for a model.
+/// them.
 pub(crate) async fn shrink_for_view(
     ports: &Ports,
     conversation: &ConversationId,
@@ -99,7 +99,6 @@ pub(crate) async fn shrink_for_view(
 ) -> Result<Outcome, MemoryError> {
     let mut manager = Compacting::from(ports, conversation, snapshot);
     manager.for_view = true;
-    manager.author = Arc::clone(&ports.fallback_summarizer);
     manager.shrink(budget, scope).await
 }
 

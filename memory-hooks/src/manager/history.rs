@@ -61,8 +61,11 @@ struct HistoryPart {
     losses: Losses,
 }
 
-/// Share of the budget for messages before the end of a conversation.
+/// Share of the budget for messages before the end of a conversation, and the fewest tokens for them, but no more than a
+/// share that small budgets can spare: below that each message would need new summaries.
 const OLDER: f32 = 0.1;
+const FEWEST: u32 = 256;
+const SMALL: f32 = 0.35;
 
 /// Most plans of one view, each for another estimate of its cost.
 const TRIES: usize = 12;
@@ -120,12 +123,21 @@ impl History<'_> {
         self.shorten_last_turn();
         let ceiling = history_ceiling(budget, question).saturating_sub(self.request.standing_tokens);
         let share = share_of(budget, self.ports.strategy.history_share());
-        let end = end::tokens(&self.snapshot.tree).saturating_add(share_of(budget, OLDER));
+        let older = share_of(budget, OLDER).max(FEWEST.min(share_of(budget, SMALL)));
+        let end = end::tokens(&self.snapshot.tree).saturating_add(older);
         let limit = self.request.most.max(share).max(end).min(ceiling);
         let trouble = match self.fit(limit, ShrinkScope::BeforeEnd).await? {
             Ok(history) => return self.with_end(history, ceiling).await,
             Err(trouble) => trouble,
         };
+        // Next to recall even a single summary of the past is better than several.
+        let recalls = !self.request.question.is_empty() && self.ports.strategy.recalls();
+        if trouble.is_none()
+            && recalls
+            && let Ok(history) = self.fit(limit, ShrinkScope::MergeBeforeEnd).await?
+        {
+            return self.with_end(history, ceiling).await;
+        }
         // The end takes the room of recalled words before it is summarized.
         let mut coarse = self.render(&self.smallest()?).await?;
         while self.hidden > 0

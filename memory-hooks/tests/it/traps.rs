@@ -39,8 +39,7 @@ fn trap_a_no_livelock_on_messages_too_short_to_summarize() {
     world.say((0..600).map(|n| if n % 2 == 0 { Message::user("OK.") } else { Message::assistant("OK.") }));
     let prompt = prompt(&world, 500);
     assert_eq!(covered(&prompt), (1..=600).collect::<Vec<_>>());
-    let due = world.summaries().into_iter().filter(|summary| !summary.body.for_view);
-    assert_eq!(summarizer.calls(), due.count(), "nothing was written in vain");
+    assert_eq!(summarizer.calls(), world.summaries().len(), "nothing was written in vain");
 }
 
 /// Trap (c): sparing a tool pair moves the boundary to the older side, never into the preserved tail.
