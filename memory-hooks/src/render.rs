@@ -122,7 +122,7 @@ pub(crate) const STANDING_LEAD: &str = "Earlier messages that bear on every answ
 const FIRST_STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
 /// The line in place of recalled words if there are none.
-const NONE_RECALLED: &str = "Earlier messages that bear on the question: none.";
+const NONE_RECALLED: &str = "Earlier messages that bear on the question: none but those above.";
 pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";

@@ -294,6 +294,6 @@ mod tests {
         let tools = TOOLS.iter().filter(|tool| tool.kind == Kind::Reads || tool.name.starts_with("scratchpad"));
         let mut names: Vec<_> = tools.map(|tool| tool.name).collect();
         names.sort_unstable();
-        assert_eq!(names, memory_core::OWN_TOOLS);
+        assert_eq!(names, memory::port::OWN_TOOLS);
     }
 }

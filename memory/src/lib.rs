@@ -148,7 +148,7 @@ pub mod plan {
 /// Ports, which a program may implement, with the types of their calls.
 pub mod port {
     pub use memory_core::{
-        ModelId, SummaryMetadata, ViewId, WrittenBy,
+        ModelId, OWN_TOOLS, SummaryMetadata, ViewId, WrittenBy,
         port::{
             BoxError, BoxFuture, Breakpoint, CachedInMemory, ChatError, ChatModel, ChatReply, ChatRequest, Clock,
             CompactionReport, ContextStrategy, ConversationManager, Derived, EmbedError, Embedder, Excluded,

@@ -131,7 +131,8 @@ impl History<'_> {
             Err(trouble) => trouble,
         };
         // Next to recall even a single summary of the past is better than several.
-        let recalls = !self.request.question.is_empty() && self.ports.strategy.recalls();
+        let recalls = self.ports.retriever.is_some() && self.ports.strategy.recalls();
+        let recalls = recalls && !self.request.question.is_empty();
         if trouble.is_none()
             && recalls
             && let Ok(history) = self.fit(limit, ShrinkScope::MergeBeforeEnd).await?

@@ -26,7 +26,8 @@ fn a_prompt_is_serialized_with_its_pieces() {
         assert_eq!((&written["kind"], &written["nodes"]), (&json!(piece.kind.as_str()), &json!(piece.nodes)));
     }
     let message = prompt.pieces.iter().position(|piece| piece.kind == PieceKind::Message).unwrap();
-    assert_eq!((&pieces[message]["source"], pieces[message]["times"].as_array().unwrap().len()), (&json!("user"), 2));
+    assert!(["user", "model"].contains(&pieces[message]["source"].as_str().unwrap()), "{}", pieces[message]);
+    assert_eq!(pieces[message]["times"].as_array().unwrap().len(), 2);
     let messages = to_value(prompt.messages()).unwrap();
     assert_eq!(messages, prompt.messages().to_json());
 }

@@ -74,6 +74,9 @@ pub(crate) fn repeated(error: &StoreError) -> StoreError {
         StoreError::Io { action, place, source } => {
             StoreError::Io { action, place: place.clone(), source: io::Error::new(source.kind(), source.to_string()) }
         }
+        StoreError::NewerRecord { place, kind, version } => {
+            StoreError::NewerRecord { place: place.clone(), kind: *kind, version: *version }
+        }
         other => StoreError::Backend { backend: "log", source: other.to_string().into() },
     }
 }

@@ -89,7 +89,9 @@ Current question: When?";
     assert!(text_in(Layout::for_question(true), &parts).starts_with(EXPANDED_LEAD));
     let none = text_in(Layout::for_question(false).saying_none(), &parts[..6]);
     assert!(
-        none.contains("[Message 35, Anna]: Fine.\n\nEarlier messages that bear on the question: none.\n\n["),
+        none.contains(
+            "[Message 35, Anna]: Fine.\n\nEarlier messages that bear on the question: none but those above.\n\n["
+        ),
         "{none}"
     );
 }

@@ -56,7 +56,8 @@ fn what_repeats_the_question_ranks_below_its_answer() {
     let store = Arc::new(CountingStore::default());
     let asked = "When does the train to Graz leave?";
     let by = |name: &str, text: &str| Message::user(text).speaker(name);
-    let small_talk = |n: u64| by(if n % 2 == 0 { "Ann" } else { "Tom" }, &format!("It rained on day {n} of the walk."));
+    let small_talk =
+        |n: u64| by(if n.is_multiple_of(2) { "Ann" } else { "Tom" }, &format!("It rained on day {n} of the walk."));
     append(&store, "talk", (0..20).map(small_talk));
     append(&store, "talk", [by("Ann", asked), by("Tom", "At 9:40 sharp.")]);
     append(&store, "talk", (20..40).map(small_talk));
