@@ -78,11 +78,8 @@ fn summaries_of_lossless_claw_are_taken_over_and_shown_under_its_name() {
     assert_eq!(imported["transcripts"][0]["summaries"], 3);
     let row = &imported["conversations"][0];
     assert_eq!((row["new"].as_u64(), row["new_summaries"].as_u64()), (Some(40), Some(3)), "{imported:#}");
-    // A smaller budget shows one summary of more, a larger one what is below.
-    let budgets = (7..15).map(|hundreds| (hundreds * 100).to_string());
-    let shown = budgets.map(|budget| store.succeed(&["context", "-c", ID, "--budget", &budget, "Which path?"]));
-    let is_shown = |shown: &String| shown.contains("Messages 1-20") && shown.contains("Twenty days in short.");
-    assert!(shown.collect::<Vec<_>>().iter().any(is_shown));
+    let listed = store.succeed(&["summaries", "-c", ID]);
+    assert!(listed.contains("1-20") && listed.contains("Twenty days in short."), "{listed}");
     assert_eq!(roots(&store)[0], ("lossless-claw haiku".to_owned(), 1, 20));
     store.succeed(&["verify"]);
     // Again: nothing is new.
