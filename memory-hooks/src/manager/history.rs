@@ -4,7 +4,7 @@ use std::{collections::HashMap, error::Error};
 
 use memory_core::{
     Node, NodeId, NodeRange, Summary, SummaryId,
-    plan::{Cut, CutPiece, PlanError},
+    plan::{Cut, CutPiece, PlanError, Tree},
     port::{
         Losses, ManagedView, Notice, PlanRequest, Query, Scope, ShrinkScope, StoreError, ViewBody, ViewPiece,
         ViewRequest,
@@ -29,7 +29,7 @@ pub(super) async fn view(
 ) -> Result<ManagedView, MemoryError> {
     let hits = hits(ports, request).await?;
     let (unshortened, due, longest_result) = (snapshot.clone(), snapshot.clone(), request.longest_result);
-    let mut history = History { ports, request, snapshot, unshortened, due, hits, longest_result, hidden: 0, notices };
+    let mut history = History { ports, request, snapshot, unshortened, due, hits, longest_result, notices };
     let shown = history.history().await?;
     Ok(ManagedView::new(history.snapshot.tree.total(), shown.pieces)
         .verbatim(shown.verbatim)
@@ -82,8 +82,6 @@ struct History<'a> {
     /// Messages that bear on the question, best first.
     hits: Vec<NodeId>,
     longest_result: Option<u32>,
-    /// Tokens of messages without summaries that are not shown.
-    hidden: u32,
     notices: Vec<Notice>,
 }
 
@@ -141,7 +139,7 @@ impl History<'_> {
         }
         // The end takes the room of recalled words before it is summarized.
         let mut coarse = self.render(&self.smallest()?).await?;
-        while self.hidden > 0
+        while self.hidden() > 0
             && let Some(excess) = coarse.tokens.checked_sub(ceiling).filter(|excess| *excess > 0)
             && let Some(shorter) = end::shorter(&self.snapshot.tree, self.longest_result, excess)
         {
@@ -216,7 +214,7 @@ impl History<'_> {
             let (ports, conversation) = (self.ports, self.request.conversation);
             let shrunk = if ports.strategy.keeps_shrunk() {
                 // The tree that stays counts whole texts.
-                compacting::shrink(ports, conversation, target.saturating_add(self.hidden), scope).await
+                compacting::shrink(ports, conversation, target.saturating_add(self.hidden()), scope).await
             } else {
                 compacting::shrink_for_view(ports, conversation, self.snapshot.clone(), target, scope).await
             };
@@ -231,10 +229,7 @@ impl History<'_> {
                 }
                 Err(error) => {
                     self.ports.report_failure(self.request.conversation, &error).await;
-                    self.snapshot = self.unshortened.clone();
-                    self.shorten_last_turn();
-                    let history = self.history_within(limit).await?;
-                    return Ok(history.map_err(|_| Some(error)));
+                    return Ok(Err(Some(error)));
                 }
             }
             self.shorten_last_turn();
@@ -263,7 +258,6 @@ impl History<'_> {
 
     /// Limits the texts of the last turn to what the messages after the user's one may take.
     fn shorten_last_turn(&mut self) {
-        self.hidden = 0;
         let reply = self.request.reply.min(self.request.budget);
         if reply < self.request.budget {
             self.shorten_last_turn_to(end::longest(&self.snapshot.tree, reply));
@@ -275,12 +269,18 @@ impl History<'_> {
         self.longest_result = Some(longest);
         let limits = end::limits(&self.snapshot.tree, longest, self.request.budget);
         for node in end::shortened(&self.snapshot.tree) {
-            let is_full = self.snapshot.tree.leaf(node).is_none();
             if let Some(most) = limits.of(node) {
-                let hidden = self.snapshot.tree.shorten(NodeRange::single(node), most);
-                self.hidden = self.hidden.saturating_add(if is_full { hidden } else { 0 });
+                self.snapshot.tree.shorten(NodeRange::single(node), most);
             }
         }
+    }
+
+    /// Tokens of messages without summaries that are not shown.
+    fn hidden(&self) -> u32 {
+        let tree = &self.snapshot.tree;
+        let tokens = |tree: &Tree, node| tree.node(node).map_or(0, |node| node.tokens);
+        let messages = end::shortened(tree).filter(|node| tree.leaf(*node).is_none());
+        messages.map(|node| tokens(&self.due.tree, node).saturating_sub(tokens(tree, node))).sum()
     }
 
     /// The coarsest history, if it fits next to the question, with the last turn as short as needed; otherwise

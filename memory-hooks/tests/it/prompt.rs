@@ -296,6 +296,18 @@ fn used_budget_what_recall_leaves_refines_the_history() {
 }
 
 #[test]
+fn a_long_exchange_that_the_question_leans_on_is_cut_and_not_summarized() {
+    let world = World::new();
+    world.say(chat(60));
+    world.say([Message::user("draft ".repeat(3_000)), Message::assistant("letter ".repeat(3_000))]);
+    for budget in [600, 1_000, 2_000, 4_000] {
+        let shown = prompt(&world, "Make it shorter.", budget).unwrap();
+        let verbatim = nodes_of(&shown, PieceKind::Message);
+        assert!(verbatim.ends_with(&[61, 62]), "{verbatim:?} of {budget}");
+    }
+}
+
+#[test]
 fn an_unknown_conversation_is_not_found() {
     let world = World::new();
     assert!(prompt(&world, "anything", 1_000).unwrap_err().is_not_found());
