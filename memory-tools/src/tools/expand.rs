@@ -79,9 +79,12 @@ impl Tool for Expand {
             },
             Err(error) => return Err(error.into()),
         };
-        // A note is at no level.
-        let details = conversation.details(NodeRange::single(id)).await.ok();
-        let level = details.and_then(|details| Some(details.nodes.first()?.level.number())).unwrap_or_default();
+        let level = match conversation.details(NodeRange::single(id)).await {
+            Ok(details) => details.nodes.first().map_or(0, |node| node.level.number()),
+            // A note is at no level.
+            Err(error) if error.is_not_found() => 0,
+            Err(error) => return Err(error.into()),
+        };
         let whole = node.message.text();
         let called = || format!("message {id}");
         let part = tools.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
