@@ -168,8 +168,8 @@ pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
 #[must_use]
 pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let recent = tree.recent_turns().last();
-    let end = NodeId::new(tree.total()).and_then(|last| tree.last_turn_within(last));
-    let plans = [recent, end].into_iter().flatten().find_map(|spared| shrink_before(tree, thresholds, Some(spared)));
+    let plans =
+        [recent, tree.end()].into_iter().flatten().find_map(|spared| shrink_before(tree, thresholds, Some(spared)));
     plans.unwrap_or_default()
 }
 
@@ -178,8 +178,7 @@ pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compactio
 #[must_use]
 pub fn plan_merge_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let plan = plan_shrink_before_end(tree, thresholds);
-    let end = NodeId::new(tree.total()).and_then(|last| tree.last_turn_within(last));
-    if plan.is_empty() { newest_pair(tree, end) } else { plan }
+    if plan.is_empty() { newest_pair(tree, tree.end()) } else { plan }
 }
 
 /// The next step among nodes older than `spared`.

@@ -47,6 +47,8 @@ pub struct Tree {
     tokens: Tokens,
     /// Summaries that were written for views, by their first node.
     for_views: BTreeMap<NodeId, Vec<SummaryId>>,
+    /// Most nodes of the end, if a view has room for fewer than the longest.
+    longest_end: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -305,11 +307,31 @@ impl Tree {
         NodeRange::new(NodeId::from_index(first), NodeId::from_index(end))
     }
 
-    /// Turns, newest first, that contain one of the last [`ViewPolicy::recent`] nodes, the last user's message, or a
-    /// node after it.
+    /// The end of the conversation, which is summarized last: the last user's message and the nodes after it, at most the
+    /// last 32 of them, or those that [`Self::limit_end`] leaves.
+    #[must_use]
+    pub fn end(&self) -> Option<NodeRange> {
+        let turn = self.last_turn_within(NodeId::new(self.total())?)?;
+        let first = self.nodes.len().saturating_sub(self.longest_end.unwrap_or(LONGEST_TURN));
+        NodeRange::new(turn.first().max(NodeId::from_index(first)), turn.last())
+    }
+
+    /// Limits the end to its last `nodes` nodes, at least one, on a copy on which a small view is planned.
+    pub fn limit_end(&mut self, nodes: usize) {
+        self.longest_end = Some(nodes.clamp(1, LONGEST_TURN));
+    }
+
+    /// The last user's message.
+    #[must_use]
+    pub fn last_prompt(&self) -> Option<NodeId> {
+        let begins = |index: &usize| self.nodes.get(*index).is_some_and(NodeOutline::begins_prompt);
+        (0..self.nodes.len()).rev().find(begins).map(NodeId::from_index)
+    }
+
+    /// Turns, newest first, that contain one of the last [`ViewPolicy::recent`] nodes or of the end.
     pub fn recent_turns(&self) -> impl Iterator<Item = NodeRange> {
         let recent = NodeId::new(self.total().saturating_sub(self.policy.recent).saturating_add(1));
-        let end = NodeId::new(self.total()).and_then(|last| self.last_turn_within(last)).map(NodeRange::first);
+        let end = self.end().map(NodeRange::first);
         let first = recent.into_iter().chain(end).min();
         let turns: Vec<_> = first.into_iter().flat_map(|first| self.turns_from(first)).collect();
         turns.into_iter().rev()

@@ -24,10 +24,11 @@ use crate::{
 pub(super) async fn view(
     ports: &Ports,
     request: &ViewRequest<'_>,
-    snapshot: Snapshot,
+    mut snapshot: Snapshot,
     notices: Vec<Notice>,
 ) -> Result<ManagedView, MemoryError> {
     let hits = hits(ports, request).await?;
+    end::limit(&mut snapshot.tree, request.reply);
     let (unshortened, due, longest_result) = (snapshot.clone(), snapshot.clone(), request.longest_result);
     let mut history = History { ports, request, snapshot, unshortened, due, hits, longest_result, notices };
     let shown = history.history().await?;
@@ -168,9 +169,8 @@ impl History<'_> {
     async fn write_due(&mut self) {
         match compacting::compact(self.ports, self.request.conversation, &()).await {
             Ok(Outcome { snapshot, refused, .. }) => {
-                self.snapshot = snapshot.clone();
-                self.unshortened = snapshot.clone();
-                self.due = snapshot;
+                self.take(snapshot);
+                self.due = self.snapshot.clone();
                 if let Some(error) = refused {
                     self.note(&error).await;
                 }
@@ -179,7 +179,7 @@ impl History<'_> {
         }
     }
 
-    /// The history with its last turn verbatim, if that fits. A smaller budget may have summarized the end, also
+    /// The history with its end verbatim, if that fits. A smaller budget may have summarized the end, also
     /// together with older messages: restoring it takes more room.
     async fn with_end(&self, history: HistoryPart, ceiling: u32) -> Result<HistoryPart, MemoryError> {
         if self.shows_end(&history) {
@@ -221,8 +221,7 @@ impl History<'_> {
             match shrunk {
                 Ok(Outcome { report, snapshot, refused }) => {
                     may_shrink = report.tokens_after < report.tokens_before;
-                    self.snapshot = snapshot.clone();
-                    self.unshortened = snapshot;
+                    self.take(snapshot);
                     if let Some(error) = refused {
                         self.note(&error).await;
                     }
@@ -236,6 +235,13 @@ impl History<'_> {
         }
     }
 
+    /// Goes on with another tree of the conversation.
+    fn take(&mut self, mut snapshot: Snapshot) {
+        end::limit(&mut snapshot.tree, self.request.reply);
+        self.unshortened = snapshot.clone();
+        self.snapshot = snapshot;
+    }
+
     /// Notes once why summaries were not recorded.
     async fn note(&mut self, refused: &StoreError) {
         let notice = failed(refused);
@@ -245,10 +251,10 @@ impl History<'_> {
         }
     }
 
-    /// True if the last turn is shown verbatim.
+    /// True if the end is shown verbatim.
     fn shows_end(&self, history: &HistoryPart) -> bool {
-        let is_shown = |turn: NodeRange| history.verbatim.iter().any(|run| run.covers(turn));
-        end::last_turn(&self.snapshot.tree).is_none_or(is_shown)
+        let is_shown = |end: NodeRange| history.verbatim.iter().any(|run| run.covers(end));
+        self.snapshot.tree.end().is_none_or(is_shown)
     }
 
     /// Tokens of the line above a history.
@@ -270,7 +276,7 @@ impl History<'_> {
         let limits = end::limits(&self.snapshot.tree, longest, self.request.budget);
         for node in end::shortened(&self.snapshot.tree) {
             if let Some(most) = limits.of(node) {
-                self.snapshot.tree.shorten(NodeRange::single(node), most);
+                self.snapshot.tree.shorten(node, most);
             }
         }
     }
@@ -293,7 +299,7 @@ impl History<'_> {
             // budget of the tokens in the error is enough.
             let (conversation, due) = (self.request.conversation, self.due.clone());
             let shrunk = compacting::shrink_for_view(self.ports, conversation, due, 0, ShrinkScope::All).await?;
-            self.snapshot = shrunk.snapshot;
+            self.take(shrunk.snapshot);
             self.longest_result = self.request.longest_result;
             self.shorten_last_turn();
             (history, needed) = self.coarsest().await?;

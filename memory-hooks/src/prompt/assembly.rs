@@ -52,7 +52,8 @@ pub(crate) async fn assemble(
     let Request { question, options, longest_result } = request;
     // A background worker does due work while the model replies. Its result is shown at the next turn.
     let manages = !parts.queue.enqueue(conversation);
-    let snapshot = Snapshot::read(parts, conversation).await?;
+    let mut snapshot = Snapshot::read(parts, conversation).await?;
+    end::limit(&mut snapshot.tree, end::reply(question, options.budget));
     let now = options.now.unwrap_or_else(|| parts.clock.now());
     let mentions = match options.follow_mentions {
         true => mention::mentioned(parts, conversation, question, now).await?,
@@ -65,13 +66,15 @@ pub(crate) async fn assemble(
         true => Learned::default(),
         false => learning::learned(parts, conversation, &snapshot).await?,
     };
+    let tail = Tail { question, now };
+    let lines = format!("\n\n{}", render::question_lines(&tail, &[]));
     let mut assembly = Assembly {
         parts,
         conversation,
         judged_by: None,
         scope,
-        tail: Tail { question, now },
-        question_tokens: 0,
+        tail,
+        question_tokens: parts.count(&lines).saturating_add(SEAM),
         layout: Layout::for_question(options.expands),
         options,
         longest_result,
@@ -81,7 +84,8 @@ pub(crate) async fn assemble(
         learned,
         notices: followed.collect(),
     };
-    let coarse = assembly.history(0, manages).await?;
+    let kept_tokens = assembly.kept_tokens().await?;
+    let coarse = assembly.history(0, kept_tokens, manages).await?;
     let judged = assembly.judge(question, &coarse.shown).await;
     assembly.notices.extend(judged.notice);
     let prompt = assembly.prompt_with_recall(coarse, &judged.turns).await?;
@@ -158,26 +162,50 @@ impl Assembly<'_> {
 
     /// A message as shown next to the history.
     pub(super) fn shortened(&self, node: Node) -> Node {
-        let limits = TextLimits { last_turn: None, ..self.limits(self.longest_result) };
-        limits.shortened(node, self.parts.counter.as_ref())
+        self.limits_beside().shortened(node, self.parts.counter.as_ref())
     }
 
-    /// The manager's view of at most `most` tokens where possible, and within the budget next to question and rules.
-    async fn history(&mut self, most: u32, manages: bool) -> Result<History, MemoryError> {
-        let question = format!("\n\n{}", render::question_lines(&self.tail, &[]));
-        self.question_tokens = self.count(&question).saturating_add(SEAM);
-        // All rules are counted, so that their number does not depend on the history.
-        let (_, standing_tokens) = self.standing(&[], self.options.budget).await?;
+    /// The limits on the texts of messages next to the history.
+    fn limits_beside(&self) -> TextLimits {
+        TextLimits { last_turn: None, ..self.limits(self.longest_result) }
+    }
+
+    /// The cost of messages next to the history.
+    fn cost_beside(&self, run: NodeRange) -> u32 {
+        let (limits, tree) = (self.limits_beside(), &self.snapshot.tree);
+        let tokens = run.iter().filter_map(|node| {
+            let whole = tree.node(node)?.tokens;
+            Some(limits.of(node).map_or(whole, |most| most.min(whole)).saturating_add(tree.policy().per_message))
+        });
+        tokens.fold(0, u32::saturating_add)
+    }
+
+    /// The last message of the user, if so many steps follow it that it does not belong to the end.
+    fn asked(&self) -> Option<NodeId> {
+        let end = self.snapshot.tree.end()?;
+        self.snapshot.tree.last_prompt().filter(|asked| *asked < end.first())
+    }
+
+    /// Tokens of all rules, so that their number does not depend on the history, and of the user's last message.
+    async fn kept_tokens(&self) -> Result<u32, MemoryError> {
+        let (_, rules) = self.standing(&[], self.options.budget).await?;
+        Ok(rules + self.asked().map_or(0, |asked| self.cost_beside(NodeRange::single(asked))))
+    }
+
+    /// The manager's view of at most `most` tokens where possible, and within the budget next to the question and
+    /// `kept_tokens` of rules and the user's last message.
+    async fn history(&mut self, most: u32, kept_tokens: u32, manages: bool) -> Result<History, MemoryError> {
         let (parts, conversation) = (self.parts, self.conversation);
+        let reply = end::reply(self.tail.question, self.options.budget);
         let view = {
             let options = &self.options;
-            let tokens_of = |pieces: &[ViewPiece], longest: Option<u32>| self.tokens_of(pieces, longest);
+            let tokens_of = |pieces: &[ViewPiece], longest| self.tokens_of(&self.shown(pieces, longest));
             let request = ViewRequest::new(conversation, options.budget, &tokens_of)
                 .question(self.tail.question)
                 .most(most.max(share_of(options.budget, options.history_share.clamp(0.0, 1.0))))
-                .reply(end::reply(self.tail.question, options.budget))
+                .reply(reply)
                 .question_tokens(self.question_tokens)
-                .standing_tokens(standing_tokens)
+                .standing_tokens(kept_tokens)
                 .elsewhere_tokens(parts.retriever.as_ref().map_or(0, |_| options.elsewhere_tokens()))
                 .longest_result(self.longest_result)
                 .manages(manages);
@@ -185,6 +213,7 @@ impl Assembly<'_> {
         };
         let ManagedView { nodes, pieces, verbatim, longest_result, losses, notices, .. } = view;
         self.snapshot = Snapshot::read(parts, conversation).await?;
+        end::limit(&mut self.snapshot.tree, reply);
         self.nodes = nodes;
         self.full_tokens = self.snapshot.tree.tokens_within(nodes);
         self.longest_result = longest_result;
@@ -195,7 +224,7 @@ impl Assembly<'_> {
             false => learning::learned(parts, conversation, &self.snapshot).await?,
         };
         let shown = self.shown(&pieces, longest_result);
-        let tokens = self.tokens_of(&pieces, longest_result).saturating_sub(self.question_tokens);
+        let tokens = self.tokens_of(&shown).saturating_sub(self.question_tokens);
         let is_verbatim = |(piece, part): &(&ViewPiece, &Part)| match (&piece.body, &part.body) {
             (ViewBody::Message(whole), Body::Message(shown)) => whole.message == shown.message,
             _ => false,
@@ -206,8 +235,8 @@ impl Assembly<'_> {
     }
 
     /// Tokens of the prompt that shows only this history and the question.
-    fn tokens_of(&self, pieces: &[ViewPiece], longest: Option<u32>) -> u32 {
-        let written = self.layout.write(&self.shown(pieces, longest), &self.tail, &|text| self.count(text));
+    fn tokens_of(&self, history: &[Part]) -> u32 {
+        let written = self.layout.write(history, &self.tail, &|text| self.count(text));
         self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref())
     }
 

@@ -9,6 +9,8 @@ use crate::{render::Layout, shorten::TextLimits};
 /// Share of the budget for the messages after the last one of the user, and for those that the question leans on.
 const REPLY: f32 = 0.15;
 const LEANT_ON: f32 = 0.5;
+/// The fewest messages of the end: a call and its result.
+const FEWEST: usize = 2;
 /// The fewest tokens of a shortened text of the last turn.
 pub(super) const SHORTEST: u32 = 32;
 /// Approximate tokens of a line in place of an omitted middle.
@@ -45,9 +47,15 @@ fn leans(question: &str) -> bool {
     own == 0 || own < OWN_WORDS && (points() || backward(question) == Some(Backward::FollowsUp))
 }
 
-/// The most tokens of each text after the last user's message that keep them within `share` tokens.
+/// Limits the end to the messages that `share` tokens can show, so that a long run of steps leaves room for recall.
+pub(crate) fn limit(tree: &mut Tree, share: u32) {
+    let each = SHORTEST.saturating_add(tree.policy().per_message).max(1);
+    tree.limit_end(usize::try_from(share / each).unwrap_or(usize::MAX).max(FEWEST));
+}
+
+/// The most tokens of each text after the last user's message that keep those of the end within `share` tokens.
 pub(crate) fn longest(tree: &Tree, share: u32) -> u32 {
-    let reply = last_turn(tree).and_then(|turn| NodeRange::new(turn.first().next(), turn.last()));
+    let reply = tree.end().and_then(|turn| NodeRange::new(turn.first().next(), turn.last()));
     let nodes = reply.into_iter().flat_map(|reply| reply.iter()).filter_map(|node| tree.node(node));
     let mut lengths: Vec<u64> = nodes.map(|node| u64::from(node.tokens)).collect();
     lengths.sort_unstable();
@@ -87,9 +95,9 @@ pub(crate) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<
     (longest > SHORTEST).then(|| longest.saturating_sub(excess).max(SHORTEST))
 }
 
-/// The cost of the last turn.
+/// The cost of the end.
 pub(crate) fn tokens(tree: &Tree) -> u32 {
-    let last = last_turn(tree).map_or(0, |turn| tree.verbatim_cost(turn));
+    let last = tree.end().map_or(0, |turn| tree.verbatim_cost(turn));
     u32::try_from(last).unwrap_or(u32::MAX)
 }
 

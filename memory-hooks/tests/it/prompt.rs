@@ -18,7 +18,7 @@ use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions, PromptPart};
 use pollster::block_on;
 use proptest::prelude::*;
 
-use crate::support::{DearCounter, World, chat, conversations, covered, line, nodes_of};
+use crate::support::{DearCounter, World, calls, chat, conversations, covered, line, nodes_of, results};
 
 fn prompt(world: &World, question: &str, budget: u32) -> Result<Prompt, MemoryError> {
     block_on(world.talk.prompt_with(question, &PromptOptions::new(budget)))
@@ -304,6 +304,21 @@ fn a_long_exchange_that_the_question_leans_on_is_cut_and_not_summarized() {
         let shown = prompt(&world, "Make it shorter.", budget).unwrap();
         let verbatim = nodes_of(&shown, PieceKind::Message);
         assert!(verbatim.ends_with(&[61, 62]), "{verbatim:?} of {budget}");
+    }
+}
+
+#[test]
+fn the_request_before_a_long_run_of_steps_is_shown_word_for_word() {
+    let world = World::new();
+    world.say(chat(60));
+    let request = line(61, 250).text();
+    world.say([Message::user(request.as_str())]);
+    world.say((0..40).flat_map(|_| [calls(&["a"]), results(&["a"], &"row ".repeat(60))]));
+    for budget in [2_000, 4_000, 8_000] {
+        let shown = prompt(&world, "Which of the rows fails in topic7?", budget).unwrap();
+        assert!(shown.text().contains(&request), "{budget}: {}", shown.text());
+        assert!(shown.text().contains("Message 7 is about topic7 word"), "{budget}: {}", shown.text());
+        assert!(shown.text().matches(&request).count() == 1, "{budget}: {}", shown.text());
     }
 }
 

@@ -50,32 +50,25 @@ impl Tree {
         }
     }
 
-    /// Counts each of these nodes as at most `longest` tokens plus the line that marks the omission, for planning a
-    /// view on a copy in which these nodes are shown by head and tail. Returns the number of tokens that no longer
-    /// count.
-    pub fn shorten(&mut self, run: NodeRange, longest: u32) -> u32 {
-        let mut hidden = 0;
-        for node in run.iter() {
-            let leaf = self.leaf(node);
-            let root = leaf.map(|leaf| self.root_over(leaf));
-            let before = root.map_or(0, |root| self.summary_cost(root));
-            let Some(outline) = self.nodes.get_mut(node.index()) else { continue };
-            let most = longest.saturating_add(CUT);
-            let gone = outline.tokens.saturating_sub(most);
-            if gone == 0 {
-                continue;
-            }
-            outline.tokens -= gone;
-            hidden += gone;
-            self.tokens.nodes -= u64::from(gone);
-            if leaf.is_none() {
-                self.tokens.full -= u64::from(gone);
-            }
-            let after = root.map_or(0, |root| self.summary_cost(root));
-            self.tokens.roots = self.tokens.roots + after - before;
-            self.forget_profiles(node);
+    /// Counts a node as at most `longest` tokens plus the line that marks the omission, for planning a view on a copy in
+    /// which it is shown by head and tail.
+    pub fn shorten(&mut self, node: NodeId, longest: u32) {
+        let leaf = self.leaf(node);
+        let root = leaf.map(|leaf| self.root_over(leaf));
+        let before = root.map_or(0, |root| self.summary_cost(root));
+        let Some(outline) = self.nodes.get_mut(node.index()) else { return };
+        let gone = outline.tokens.saturating_sub(longest.saturating_add(CUT));
+        if gone == 0 {
+            return;
         }
-        hidden
+        outline.tokens -= gone;
+        self.tokens.nodes -= u64::from(gone);
+        if leaf.is_none() {
+            self.tokens.full -= u64::from(gone);
+        }
+        let after = root.map_or(0, |root| self.summary_cost(root));
+        self.tokens.roots = self.tokens.roots + after - before;
+        self.forget_profiles(node);
     }
 
     /// Drops the profiles of all summaries over a node.

@@ -24,7 +24,6 @@ use crate::{
 const CORRECTIONS: f32 = 0.1;
 /// Approximate tokens of the heading of another conversation.
 const HEADING: u32 = 36;
-
 /// Share of the budget above which a recalled message is shown in part.
 const LONGEST: f32 = 0.15;
 /// Most signals that are named for a hit, the largest first.
@@ -127,6 +126,7 @@ impl Assembly<'_> {
         most: u32,
     ) -> Result<Prompt, MemoryError> {
         let least = share_of(self.options.budget, FREE);
+        let kept_tokens = self.kept_tokens().await?;
         let (mut tokens, mut part) = (coarse.tokens, 1);
         for _ in 0..ROUNDS {
             let left = most.saturating_sub(prompt.tokens) / part;
@@ -134,7 +134,7 @@ impl Assembly<'_> {
                 break;
             }
             let limit = self.longest_result;
-            let finer = self.history(tokens.saturating_add(left), false).await?;
+            let finer = self.history(tokens.saturating_add(left), kept_tokens, false).await?;
             if finer.tokens <= tokens {
                 self.longest_result = limit;
                 break;
@@ -159,15 +159,15 @@ impl Assembly<'_> {
         let may_recall = self.parts.retriever.is_some() && self.parts.strategy.recalls();
         let asks = !self.tail.question.trim().is_empty() && !is_small_talk(self.tail.question);
         let says_none = may_recall && asks && !history.is_whole && !beside.iter().any(is_recalled);
-        let shown: Vec<_> = history.shown.iter().cloned().chain(beside).collect();
-        let saying = || self.written(shown.clone(), self.layout.saying_none());
-        let prompt = says_none.then(saying).filter(|prompt| prompt.tokens <= most);
-        prompt.unwrap_or_else(|| self.written(shown, self.layout))
+        let shown = history.shown.iter().cloned().chain(beside).collect();
+        let prompt = self.written(shown, if says_none { self.layout.saying_none() } else { self.layout });
+        if says_none && prompt.tokens > most { self.written(prompt.parts, self.layout) } else { prompt }
     }
 
-    /// The turns of pinned messages that the history does not show verbatim, newest first, as many as fit into `room`,
-    /// and their cost. Turns stay whole, since a call is not shown without its results. They are not restored in place,
-    /// since everything merged with them would be restored too.
+    /// The user's last message where a long run of steps follows it, and the turns of pinned messages: those that the
+    /// history does not show verbatim, newest first, as many as fit into `room`, and their cost. Turns stay whole, since
+    /// a call is not shown without its results. They are not restored in place, since everything merged with them would
+    /// be restored too.
     async fn pinned_within(
         &self,
         room: u32,
@@ -175,9 +175,15 @@ impl Assembly<'_> {
         losses: &mut Losses,
     ) -> Result<(Vec<Part>, u32), MemoryError> {
         let tree = &self.snapshot.tree;
-        let mut turns: Vec<_> = tree.pinned().rev().filter_map(|node| tree.turn_of(node)).collect();
+        let asked = self.asked();
+        let pinned = tree.pinned().rev().filter_map(|node| tree.turn_of(node));
+        let mut turns: Vec<_> = asked.map(NodeRange::single).into_iter().chain(pinned).collect();
         turns.dedup();
-        let why = |node: &Node| if node.pinned { "pinned" } else { "beside what is pinned" };
+        let why = |node: &Node| match node.pinned {
+            true => "pinned",
+            false if Some(node.id) == asked => "the user's last message",
+            false => "beside what is pinned",
+        };
         self.turns_within(&turns, room, shown, losses, why).await
     }
 
@@ -201,9 +207,9 @@ impl Assembly<'_> {
         losses: &mut Losses,
         why: impl Fn(&Node) -> &'static str,
     ) -> Result<(Vec<Part>, u32), MemoryError> {
-        let (mut pieces, mut left, tree) = (Vec::new(), room, &self.snapshot.tree);
+        let (mut pieces, mut left) = (Vec::new(), room);
         for turn in turns.iter().copied() {
-            let cost = u32::try_from(tree.verbatim_cost(turn)).unwrap_or(u32::MAX);
+            let cost = self.cost_beside(turn);
             if cost > left || shown.iter().any(|run| run.covers(turn)) {
                 continue;
             }

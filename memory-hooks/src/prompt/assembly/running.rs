@@ -303,7 +303,8 @@ impl<'a> Running<'a> {
         let (parts, conversation) = (self.assembly.parts, self.assembly.conversation);
         let manages = self.manages && !parts.queue.enqueue(conversation);
         let view = {
-            let tokens_of = |pieces: &[ViewPiece], longest: Option<u32>| self.assembly.tokens_of(pieces, longest);
+            let tokens_of =
+                |pieces: &[ViewPiece], longest| self.assembly.tokens_of(&self.assembly.shown(pieces, longest));
             let request = ViewRequest::new(conversation, budget, &tokens_of)
                 .question(self.assembly.tail.question)
                 .reply(share_of(budget, REPLY))
