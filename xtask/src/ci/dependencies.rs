@@ -2,7 +2,7 @@
 //! crates and the Rust that the README states.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::{ffi::OsStr, fs};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::semver::Version;
@@ -39,14 +39,16 @@ const SETS: &[FeatureSet] = &[
     FeatureSet { package: "memory", features: &[], barred: &["aws", "clap", "reqwest"], is_compiled: true },
 ];
 
+impl FeatureSet {
+    fn flags(&self) -> Vec<String> {
+        vec!["--no-default-features".to_owned(), "--features".to_owned(), self.features.join(",")]
+    }
+}
+
 pub(super) fn run(workspace: &Workspace) -> Result<()> {
     for set in SETS {
         let features = set.features.join(",");
-        let only = ["--no-default-features", "--features", &features];
-        if !set.is_compiled {
-            Invocation::cargo(workspace, "features").args(["check", "--locked", "-p", set.package]).args(only).run()?;
-        }
-        let tree = tree(workspace, set.package, &only)?;
+        let tree = tree(workspace, set.package, &set.flags())?;
         let found = barred_in(&tree, set.barred);
         if !found.is_empty() {
             let found: Vec<_> = found.into_iter().collect();
@@ -54,6 +56,13 @@ pub(super) fn run(workspace: &Workspace) -> Result<()> {
         }
     }
     readme(workspace)
+}
+
+/// Compiles each set that no other step compiles.
+pub(super) fn compile(workspace: &Workspace) -> Result<()> {
+    let sets = SETS.iter().filter(|set| !set.is_compiled);
+    let check = || Invocation::cargo(workspace, "features").args(["check", "--locked", "-p"]);
+    sets.into_iter().try_for_each(|set| check().args([set.package]).args(set.flags()).run())
 }
 
 /// Compares each library's row in the README with the crates that it compiles and the Rust that it states.
@@ -79,8 +88,8 @@ fn readme(workspace: &Workspace) -> Result<()> {
 
 /// The crates that are compiled for a package, one per line, including build dependencies and macros; the same
 /// everywhere.
-fn tree(workspace: &Workspace, package: &str, features: &[&str]) -> Result<String> {
-    Invocation::cargo(workspace, "features")
+fn tree(workspace: &Workspace, package: &str, features: &[impl AsRef<OsStr>]) -> Result<String> {
+    Invocation::cargo(workspace, "dependencies")
         .args(["tree", "--locked", "-p", package, "--edges", "normal,build", "--prefix", "none"])
         .args(["--target", "x86_64-unknown-linux-gnu"])
         .args(features)
