@@ -217,6 +217,13 @@ impl Message {
         self.speaker.as_deref().unwrap_or(self.said_as().as_str())
     }
 
+    /// The UTC offset of the message's time, in seconds east, if it states one: member `utc_offset` of its metadata.
+    #[must_use]
+    pub fn utc_offset(&self) -> Option<i32> {
+        let seconds = self.metadata.get("utc_offset")?.as_str().parse::<i32>().ok()?;
+        Some(seconds).filter(|seconds| seconds.abs() < 86_400)
+    }
+
     /// The message as text: blocks one below the other, tool calls and results by their content, media as a line that
     /// names them.
     #[must_use]

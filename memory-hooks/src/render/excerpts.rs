@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use memory_core::{Node, NodeRange};
 use regex::Regex;
 
-use super::{LONGEST_NAME, escape_lines, is_line_break, own_lines, written::own_offset};
+use super::{LONGEST_NAME, escape_lines, is_line_break, own_lines};
 
 /// `[Message 7, Maya, 2023-05-21]: text` for the recall hook; without the day if the time is unknown.
 pub(crate) fn dated_line(node: &Node) -> String {
-    let day = node.at.civil(own_offset(&node.message).unwrap_or_default());
+    let day = node.at.civil(node.message.utc_offset().unwrap_or_default());
     let day = day.map(|day| format!(", {}", day.date())).unwrap_or_default();
     format!("[Message {}, {}{day}]: {}", node.id, speaker(node), escape(&node.message.text()))
 }

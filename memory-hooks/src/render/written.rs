@@ -154,16 +154,10 @@ fn speakers(parts: &[Part]) -> Option<String> {
 /// The first UTC offset of a message, for messages without one.
 fn offset(parts: &[Part]) -> i32 {
     let own = |part: &Part| match &part.body {
-        Body::Message(node) => own_offset(&node.message),
+        Body::Message(node) => node.message.utc_offset(),
         Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
     };
     parts.iter().find_map(own).unwrap_or_default()
-}
-
-/// The UTC offset of a message's time, in seconds east.
-pub(super) fn own_offset(message: &Message) -> Option<i32> {
-    let seconds = message.metadata.get("utc_offset")?.as_str().parse::<i32>().ok()?;
-    Some(seconds).filter(|seconds| seconds.abs() < 86_400)
 }
 
 struct Writer<'a> {
@@ -260,7 +254,7 @@ impl<'a> Writer<'a> {
     /// can cite it.
     fn labelled(&mut self, part: &Part, node: &Node) -> String {
         let session = node.message.metadata.get("session").cloned();
-        let day = self.heading(node.at, own_offset(&node.message), session);
+        let day = self.heading(node.at, node.message.utc_offset(), session);
         let mut text = std::mem::take(&mut self.above) + &day;
         let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
         let is_cited = !self.layout.is_first() && part.kind == PieceKind::Recalled;
@@ -301,7 +295,7 @@ impl<'a> Writer<'a> {
         if part.kind == PieceKind::Recalled {
             return self.recalled_excerpt(part, node, bytes, text);
         }
-        let day = node.at.civil(own_offset(&node.message).unwrap_or(self.offset));
+        let day = node.at.civil(node.message.utc_offset().unwrap_or(self.offset));
         let day = day.map(|day| format!(", {}", day.date())).unwrap_or_default();
         let said = node.message.text();
         let [before, behind] = [said.get(..bytes.start), said.get(bytes.end..)].map(Option::unwrap_or_default);
