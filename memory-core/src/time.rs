@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 
 pub use period::{Period, UnknownPeriod};
 pub use range::{EmptyTimeRange, TimeRange};
-pub use words::{NoTimeWords, TimeWords};
+pub use words::{NoTimeWords, TimeWords, with_dates};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,11 +54,15 @@ impl Timestamp {
     /// calendar.
     #[must_use]
     pub fn civil(self, offset: i32) -> Option<Civil> {
-        let time = jiff::Timestamp::from_millisecond(self.0).ok().filter(|_| self.is_known())?;
-        let there = jiff::tz::Offset::from_seconds(offset).ok()?.to_datetime(time);
+        let there = self.datetime(offset)?;
         // A time known only by its day is stored as midnight UTC.
         let has_time = self.0 % 86_400_000 != 0;
         Some(Civil { date: there.date(), time: has_time.then(|| there.time()) })
+    }
+
+    fn datetime(self, offset: i32) -> Option<jiff::civil::DateTime> {
+        let time = jiff::Timestamp::from_millisecond(self.0).ok().filter(|_| self.is_known())?;
+        Some(jiff::tz::Offset::from_seconds(offset).ok()?.to_datetime(time))
     }
 }
 

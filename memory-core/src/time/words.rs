@@ -1,9 +1,12 @@
 //! Times in words, as people say them: "last week", "in March", "two days ago".
 
+mod dated;
 mod parse;
 mod resolve;
 
 use std::str::FromStr;
+
+pub use dated::with_dates;
 
 use crate::{Timestamp, time::TimeRange};
 
@@ -96,11 +99,11 @@ enum Phrase {
 /// A named time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
-    /// A day, this many before the clock's.
+    /// A day, this many before the clock's; negative after it.
     DaysBack(i32),
     /// The night before the clock's day.
     LastNight,
-    /// A calendar unit, this many before the clock's own.
+    /// A calendar unit, this many before the clock's own; negative after it.
     Calendar { unit: Unit, back: i32 },
     /// A span of this many units up to the clock.
     Past { unit: Unit, count: i32 },

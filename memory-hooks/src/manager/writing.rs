@@ -6,12 +6,15 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Hash, Level, Node, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
+    ContentBlock, ConversationId, Hash, Level, Message, Node, NodeId, NodeRange, Role, Summary, SummaryDraft,
+    SummaryId, SummaryMetadata, WrittenBy,
     plan::{Compaction, Merge, Tree},
     port::{
         Event, Excluded, ImportanceScorer, Losses, ScoreJob, Summarizer, SummaryJob, SummarySource, WrittenSummary,
     },
+    time::with_dates,
 };
+use memory_strategies::is_small_talk;
 
 use super::failing::{FailureCount, in_a_line};
 use crate::{MemoryError, kept_out::Redactor, ports::Ports, render};
@@ -54,6 +57,18 @@ fn lost_input() -> Hash {
 /// another hash than a due one.
 fn input_of(input: Hash, for_view: bool) -> Hash {
     if for_view { Hash::of_parts([b"for a view".as_slice(), input.as_bytes()]) } else { input }
+}
+
+/// True if "yesterday" in a message means the day before it. A model does not know the day, the words of a tool may be
+/// older, and dates would pass for the content of small talk.
+fn is_dated(message: &Message) -> bool {
+    let is_by_person = match message.role {
+        Role::User => true,
+        Role::Assistant => message.speaker.is_some() && message.model().is_none(),
+        Role::System | Role::Tool => false,
+    };
+    let is_text = message.content.iter().all(|block| matches!(block, ContentBlock::Text(_)));
+    is_by_person && is_text && !is_small_talk(&message.text())
 }
 
 /// Writes summaries for one conversation.
@@ -246,7 +261,9 @@ impl Writer<'_> {
 
     /// A message as a source.
     pub(super) fn message(&self, node: &Node, metadata: SummaryMetadata) -> SummarySource {
-        SummarySource::new(NodeRange::single(node.id), render::escape_names(&self.clean_text(node)))
+        let (text, offset) = (self.clean_text(node), node.message.utc_offset().unwrap_or_default());
+        let text = if is_dated(&node.message) { with_dates(&text, node.at, offset) } else { text };
+        SummarySource::new(NodeRange::single(node.id), render::escape_names(&text))
             .role(node.message.role)
             .speaker(node.message.voice().to_owned())
             .metadata(metadata)

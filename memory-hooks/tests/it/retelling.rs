@@ -58,6 +58,26 @@ impl Reader {
 }
 
 #[test]
+fn only_the_words_of_people_are_read_with_the_dates_of_their_days() {
+    let (world, reader) = world();
+    let mut messages = chat(600);
+    let said = format!("Ben called yesterday{}", " word".repeat(20));
+    messages[0] = Message::user(said.clone());
+    messages[1] = Message::assistant(said.clone()).speaker("Ben");
+    messages[2] = Message::text_of(Role::Tool, said.clone());
+    messages[3] = Message::assistant(said.clone());
+    messages[4] = Message::assistant(said.clone()).speaker("Claude").spoken_by("claude");
+    messages[6] = Message::user("Thank you so much for your help today!");
+    world.say(messages);
+    compact(&world).unwrap();
+    // The messages are of 15 June 2025.
+    let dated = said.replace("yesterday", "yesterday (2025-06-14)");
+    assert_eq!([1, 2].map(|node| reader.of(node).text), [dated.clone(), dated]);
+    assert_eq!([3, 4, 5].map(|node| reader.of(node).text), [said.clone(), said.clone(), said]);
+    assert!(reader.of(7).text.ends_with("today!"));
+}
+
+#[test]
 fn a_meta_is_written_from_its_messages_and_an_archive_from_its_summaries() {
     let (world, reader) = world();
     let mut messages = chat(600);

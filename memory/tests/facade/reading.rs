@@ -2,7 +2,7 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory::{ContentBlock, Message, PieceKind, PromptOptions, blocking::Conversation, blocking::Memory};
-use memory_core::{Media, Role, Timestamp};
+use memory_core::{Json, Media, Role, Timestamp};
 
 use crate::support::{Dir, remark};
 
@@ -71,6 +71,29 @@ fn no_decision_that_was_changed_is_shown_as_one() {
             }
         }
     }
+}
+
+#[test]
+fn a_summary_says_the_date_of_yesterday_and_the_message_stays_as_it_was_said() {
+    let dir = Dir::new();
+    let memory = Memory::from(dir.words().background(false).open().unwrap());
+    let talk = memory.conversation("talk").unwrap();
+    let said = "I signed the lease of the pottery studio in Lyon yesterday. It is a bright room with two kilns, a sink, a \
+                long table by the window and a shelf that nobody has cleaned for years, and the neighbours are kind.";
+    let mut lease = Message::user(said);
+    // 22:00 of 6 May where it was said.
+    lease.metadata.insert("utc_offset".to_owned(), Json::new("-18000").unwrap());
+    let at = |hour: usize| "2026-05-07T03:00:00Z".parse::<Timestamp>().unwrap().as_millis() + hour as i64 * 3_600_000;
+    let messages = std::iter::once(lease).chain((1..150).map(remark));
+    let batch = messages.enumerate().map(|(hour, message)| (message, Timestamp::from_millis(at(hour)))).collect();
+    talk.append_batch(batch).unwrap();
+    let prompt = talk.prompt("Is day 140 over?").unwrap();
+    let summaries = prompt.pieces.iter().filter(|piece| matches!(piece.kind, PieceKind::Summary(_)));
+    let told: Vec<_> = summaries.map(|piece| piece.text.as_str()).filter(|text| text.contains("lease")).collect();
+    assert!(told.iter().any(|text| text.contains("in Lyon yesterday (2026-05-05).")), "{}", prompt.text());
+    let asked = talk.prompt("Where is the pottery studio whose lease was signed?").unwrap();
+    let recalled = asked.pieces.iter().find(|piece| piece.kind == PieceKind::Recalled).unwrap();
+    assert!(recalled.text.contains(said), "{}", asked.text());
 }
 
 #[test]

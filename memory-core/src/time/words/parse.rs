@@ -19,8 +19,8 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-const NUMBERS: [&str; 12] =
+pub(super) const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+pub(super) const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
 /// A word of a text, or a date in numbers.
@@ -270,7 +270,7 @@ pub(super) fn numeric_date(word: &str) -> Option<(i16, i8, Option<i8>)> {
 }
 
 /// The number of a word in a list, from 1.
-fn place(list: &[&str], word: &str) -> Option<i8> {
+pub(super) fn place(list: &[&str], word: &str) -> Option<i8> {
     (1..).zip(list).find(|(_, listed)| **listed == word).map(|(number, _)| number)
 }
 

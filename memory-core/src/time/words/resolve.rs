@@ -35,7 +35,7 @@ fn timestamp(at: DateTime) -> Result<Timestamp, jiff::Error> {
 }
 
 /// The beginning and the end of a time.
-fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)> {
+pub(super) fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)> {
     let today = now.date();
     match time {
         Time::DaysBack(days) => days_from(today.checked_sub(days.days()).ok()?, 1.days()),
