@@ -2,7 +2,7 @@
 
 use crate::{
     Level, Node, Role, Timestamp,
-    time::{TimeRange, TimeWords},
+    time::{Edge, EmptyTimeRange, TimeRange, TimeWords},
 };
 
 /// Filter of the messages that may answer a question. The default admits all.
@@ -21,7 +21,9 @@ use crate::{
 pub struct Filter {
     /// Time range of the message.
     pub time: TimeRange,
-    /// Time in words, relative to the last message of the conversation, not to the present.
+    /// Time range of the message by the clock where it was said: UTC, plus its own offset if it states one.
+    pub local: TimeRange,
+    /// Local time in words, relative to the last message of the conversation, not to the present.
     pub during: Option<TimeWords>,
     /// Roles of the speaker; empty for any.
     pub roles: Vec<Role>,
@@ -42,6 +44,7 @@ impl Filter {
 
     crate::setters! {
         const time: TimeRange,
+        const local: TimeRange,
         some during: TimeWords,
         roles: Vec<Role>,
         sessions: Vec<String>,
@@ -67,13 +70,25 @@ impl Filter {
         self.tags.iter().all(|tag| tags.contains(tag))
     }
 
-    /// The ranges in which a message may have been said, in a conversation whose last message was said at `clock`. An
-    /// empty list admits no message.
+    /// Admits messages said from `since` on and before `before`.
+    ///
+    /// # Errors
+    /// When no time lies between them.
+    pub fn between(mut self, since: Option<Edge>, before: Option<Edge>) -> Result<Self, EmptyTimeRange> {
+        let zoned = |edge: Edge| if let Edge::Zoned(at) = edge { Some(at) } else { None };
+        let local = |edge: Edge| if let Edge::Local(at) = edge { Some(at) } else { None };
+        self.time = TimeRange::new(since.and_then(zoned), before.and_then(zoned))?;
+        self.local = TimeRange::new(since.and_then(local), before.and_then(local))?;
+        Ok(self)
+    }
+
+    /// The ranges of local time in which a message may have been said, in a conversation whose last message was said at
+    /// the local time `clock`. An empty list admits no message.
     #[must_use]
     pub fn times(&self, clock: Timestamp) -> Vec<TimeRange> {
         match &self.during {
-            None => vec![self.time],
-            Some(during) => during.ranges(clock).into_iter().filter_map(|range| range.overlap(self.time)).collect(),
+            None => vec![self.local],
+            Some(during) => during.ranges(clock).into_iter().filter_map(|range| range.overlap(self.local)).collect(),
         }
     }
 
@@ -101,13 +116,27 @@ mod tests {
             filter.times(clock).iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["2023-05-01T00:00:00Z..2023-05-08T00:00:00Z"]
         );
-        filter.time = TimeRange::new(Some("2023-05-03".parse().unwrap()), None).unwrap();
+        filter.local = TimeRange::new(Some("2023-05-03".parse().unwrap()), None).unwrap();
         assert_eq!(
             filter.times(clock).iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["2023-05-03T00:00:00Z..2023-05-08T00:00:00Z"]
         );
-        filter.time = TimeRange::new(Some("2023-05-08".parse().unwrap()), None).unwrap();
+        filter.local = TimeRange::new(Some("2023-05-08".parse().unwrap()), None).unwrap();
         assert!(filter.times(clock).is_empty());
+    }
+
+    #[test]
+    fn an_edge_without_a_zone_is_a_local_time() {
+        let between = |since: &str, until: &str| {
+            let (since, before) = (Edge::since(since).unwrap(), Edge::until(until).unwrap());
+            Filter::default().between(Some(since), Some(before)).map(|filter| [filter.time, filter.local])
+        };
+        let check = |since: &str, until: &str, expected: [&str; 2]| {
+            assert_eq!(between(since, until).unwrap().map(|range| range.to_string()), expected);
+        };
+        check("2023-05-01", "2023-05-07", ["..", "2023-05-01T00:00:00Z..2023-05-08T00:00:00Z"]);
+        check("2023-05-01T09:00:00+02:00", "2023-05-07", ["2023-05-01T07:00:00Z..", "..2023-05-08T00:00:00Z"]);
+        assert!(between("2023-05-07", "2023-05-06").is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod words;
 use std::{fmt, str::FromStr};
 
 pub use period::{Period, UnknownPeriod};
-pub use range::{EmptyTimeRange, TimeRange};
+pub use range::{Edge, EmptyTimeRange, TimeRange};
 pub use words::{NoTimeWords, TimeWords, with_dates};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.

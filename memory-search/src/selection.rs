@@ -1,9 +1,9 @@
 //! Selects the nodes that may be hits.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use memory_core::{
-    Filter, Level, NodeId,
+    Filter, Level, Node, NodeId, NodeRange, Timestamp,
     plan::Tree,
     port::{Changes, Notice, Source, StoreError},
     time::TimeRange,
@@ -13,6 +13,11 @@ use crate::{
     lexical::{NodeTable, Traits},
     ranking::{Pool, PooledConversation},
 };
+
+/// Nodes read at once, to bound memory.
+const CHUNK: usize = 256;
+/// A day in milliseconds, which no UTC offset reaches.
+const DAY: u64 = 24 * 60 * 60 * 1_000;
 
 /// The nodes of a pool that pass a filter. The filter applies before ranking, so that matching nodes are found however
 /// few they are.
@@ -37,13 +42,14 @@ impl Selection {
         let mut admitted = Vec::new();
         for part in pool.parts() {
             let levels = if filter.levels.is_empty() { None } else { Some(levels(source, part).await?) };
+            let local = LocalTimes::of(source, part, filter).await?;
             let postings = part.indexed.read();
             let table = postings.node_table();
-            let node_filter = NodeFilter::of(filter, table);
+            let node_filter = NodeFilter::of(filter, &local, table);
             let nodes = table.traits().iter().take(part.nodes).enumerate();
             admitted.extend(nodes.map(|(index, traits)| {
                 let level = levels.as_ref().and_then(|levels| levels.get(index));
-                node_filter.admits(traits) && level.is_none_or(|level| filter.levels.contains(level))
+                node_filter.admits(index, traits) && level.is_none_or(|level| filter.levels.contains(level))
             }));
         }
         Ok(Self { admitted: Some(admitted) })
@@ -100,27 +106,79 @@ impl Selection {
 /// A filter, resolved for the nodes of one conversation.
 struct NodeFilter<'a> {
     filter: &'a Filter,
-    times: Vec<TimeRange>,
+    local: &'a LocalTimes,
     /// `None` for any session.
     sessions: Option<HashSet<u32>>,
 }
 
 impl<'a> NodeFilter<'a> {
-    fn of(filter: &'a Filter, table: &NodeTable) -> Self {
+    fn of(filter: &'a Filter, local: &'a LocalTimes, table: &NodeTable) -> Self {
         let is_asked = |(number, name): &(u32, &Option<Box<str>>)| match name {
             Some(name) => filter.sessions.iter().any(|wanted| **wanted == **name),
             None => filter.sessions.contains(&(number + 1).to_string()),
         };
         let sessions = || (0..).zip(table.sessions()).filter(is_asked).map(|(number, _)| number).collect();
-        Self { filter, times: filter.times(table.clock()), sessions: (!filter.sessions.is_empty()).then(sessions) }
+        Self { filter, local, sessions: (!filter.sessions.is_empty()).then(sessions) }
     }
 
-    fn admits(&self, traits: &Traits) -> bool {
+    fn admits(&self, index: usize, traits: &Traits) -> bool {
         let roles = &self.filter.roles;
-        self.times.iter().any(|range| range.contains(traits.at))
+        self.filter.time.contains(traits.at)
+            && self.local.admit(index, traits.at)
             && (roles.is_empty() || traits.role.is_some_and(|role| roles.contains(&role)))
             && self.sessions.as_ref().is_none_or(|sessions| sessions.contains(&traits.session))
     }
+}
+
+/// The ranges of local time that a filter admits in one conversation.
+struct LocalTimes {
+    ranges: Vec<TimeRange>,
+    /// UTC offsets in milliseconds of the nodes that are within a day of an edge; elsewhere they decide nothing.
+    offsets: HashMap<usize, i64>,
+}
+
+impl LocalTimes {
+    async fn of(source: &dyn Source, part: &PooledConversation, filter: &Filter) -> Result<Self, StoreError> {
+        if filter.local.is_all() && filter.during.is_none() {
+            return Ok(Self { ranges: vec![TimeRange::ALL], offsets: HashMap::new() });
+        }
+        let times: Vec<_> =
+            part.indexed.read().node_table().traits().iter().take(part.nodes).map(|traits| traits.at).collect();
+        let last = times.len().checked_sub(1);
+        let offset = offsets(source, part, last.into_iter().collect()).await?.into_values().sum();
+        let ranges = filter.times(shifted(times.last().copied().unwrap_or_default(), offset));
+        let edges: Vec<_> = ranges.iter().flat_map(|range| range.since().into_iter().chain(range.before())).collect();
+        let is_near = |at: Timestamp| edges.iter().any(|edge| edge.as_millis().abs_diff(at.as_millis()) <= DAY);
+        let near = times.iter().enumerate().filter(|(_, at)| at.is_known() && is_near(**at)).map(|(index, _)| index);
+        let offsets = offsets(source, part, near.collect()).await?;
+        Ok(Self { ranges, offsets })
+    }
+
+    fn admit(&self, index: usize, at: Timestamp) -> bool {
+        let local = shifted(at, self.offsets.get(&index).copied().unwrap_or_default());
+        self.ranges.iter().any(|range| range.contains(local))
+    }
+}
+
+fn shifted(at: Timestamp, offset: i64) -> Timestamp {
+    Timestamp::from_millis(at.as_millis().saturating_add(offset))
+}
+
+/// The UTC offsets in milliseconds that the messages of these nodes state.
+async fn offsets(
+    source: &dyn Source,
+    part: &PooledConversation,
+    nodes: Vec<usize>,
+) -> Result<HashMap<usize, i64>, StoreError> {
+    let mut offsets = HashMap::new();
+    for chunk in nodes.chunks(CHUNK) {
+        for run in NodeRange::merge(chunk.iter().map(|index| NodeRange::single(NodeId::from_index(*index))).collect()) {
+            let read = source.readable_nodes(&part.conversation, run).await?.nodes;
+            let of = |node: &Node| Some((node.id.index(), i64::from(node.message.utc_offset()?) * 1_000));
+            offsets.extend(read.iter().filter_map(of));
+        }
+    }
+    Ok(offsets)
 }
 
 async fn levels(source: &dyn Source, part: &PooledConversation) -> Result<Vec<Level>, StoreError> {

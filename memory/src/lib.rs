@@ -100,7 +100,7 @@ pub use memory_core::{
     Attachment, AttachmentKind, ContentBlock, ConversationId, Filter, InvalidConversationId, Json, Level, Mark, Media,
     Message, MessageKey, Node, NodeId, NodeKind, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp,
     port::{Appended, ConversationState, Conversations, Hit, NoteChange, Notice, Query, Retrieved, Scope},
-    time::{Period, TimeRange, TimeWords},
+    time::{Edge, Period, TimeRange, TimeWords},
 };
 pub use memory_hooks::{
     Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, Invocation,

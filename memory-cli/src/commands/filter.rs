@@ -6,7 +6,7 @@ use clap::{
 };
 use memory_core::{
     Filter, Level, Role, Timestamp,
-    time::{InvalidTimestamp, TimeRange, TimeWords},
+    time::{Edge, InvalidTimestamp, TimeRange, TimeWords},
 };
 
 use crate::failure::Usage;
@@ -15,12 +15,12 @@ use crate::failure::Usage;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which messages")]
 pub(super) struct FilterArgs {
-    /// Said at this time or later: a date or RFC 3339, in UTC where no zone is given
+    /// Said at this time or later: a date or RFC 3339; without a zone it is the time where each message was said, or UTC
     #[arg(long, value_name = "TIME", value_parser = since)]
-    since: Option<Timestamp>,
+    since: Option<Edge>,
     /// Said by this time; of a date, by the end of the day
-    #[arg(long, value_name = "TIME", value_parser = until)]
-    until: Option<Timestamp>,
+    #[arg(long, value_name = "TIME", value_parser = until_edge)]
+    until: Option<Edge>,
     /// Said in this time, in words ("last week", "in March", "since Monday"), relative to the last message of each
     /// conversation
     #[arg(long, value_name = "WORDS")]
@@ -42,10 +42,9 @@ pub(super) struct FilterArgs {
 impl FilterArgs {
     /// The filter of the flags.
     pub(super) fn filter(&self) -> Result<Filter, Usage> {
-        let time = TimeRange::new(self.since, self.until)
-            .map_err(|empty| Usage(format!("--since and --until leave no time: {empty}")))?;
         let mut filter = Filter::default()
-            .time(time)
+            .between(self.since, self.until)
+            .map_err(|empty| Usage(format!("--since and --until leave no time: {empty}")))?
             .roles(self.role.clone())
             .sessions(self.session.clone())
             .tags(self.tag.clone())
@@ -75,8 +74,12 @@ fn one_of<T: Copy + Send + Sync + 'static>(
     })
 }
 
-fn since(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|invalid: InvalidTimestamp| with_hint(text, &invalid))
+fn since(text: &str) -> Result<Edge, String> {
+    Edge::since(text).map_err(|invalid| with_hint(text, &invalid))
+}
+
+fn until_edge(text: &str) -> Result<Edge, String> {
+    Edge::until(text).map_err(|invalid| with_hint(text, &invalid))
 }
 
 /// The first instant after a time, or after a day.
@@ -109,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_day_is_in_it_to_its_end() {
-        let time = filter("--since|2023-05-01|--until|2023-05-07").unwrap().time;
+        let time = filter("--since|2023-05-01|--until|2023-05-07").unwrap().local;
         assert_eq!(time.to_string(), "2023-05-01T00:00:00Z..2023-05-08T00:00:00Z");
         let time = filter("--until|2023-05-07T09:00:00Z").unwrap().time;
         assert!(time.contains("2023-05-07T09:00:00Z".parse().unwrap()));

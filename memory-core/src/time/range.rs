@@ -30,6 +30,39 @@ pub struct EmptyTimeRange {
     pub before: Timestamp,
 }
 
+/// An edge of a range of time, as a person states it.
+///
+/// Exhaustive: a zone is stated or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// A point in time.
+    Zoned(Timestamp),
+    /// A time without a zone, by the clock where something was said.
+    Local(Timestamp),
+}
+
+impl Edge {
+    /// The time that a text states, in RFC 3339 or as a date with or without a time of day.
+    ///
+    /// # Errors
+    /// When the text is no time.
+    pub fn since(text: &str) -> Result<Self, InvalidTimestamp> {
+        text.parse().map(|at| Self::of(text, at))
+    }
+
+    /// The first instant after the time or the day that a text states.
+    ///
+    /// # Errors
+    /// When the text is no time.
+    pub fn until(text: &str) -> Result<Self, InvalidTimestamp> {
+        TimeRange::end(text).map(|at| Self::of(text, at))
+    }
+
+    fn of(text: &str, at: Timestamp) -> Self {
+        if text.parse::<jiff::Timestamp>().is_ok() { Self::Zoned(at) } else { Self::Local(at) }
+    }
+}
+
 impl TimeRange {
     /// The first instant after a time that is given as a text, or after a day.
     ///

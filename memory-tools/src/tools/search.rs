@@ -3,8 +3,7 @@
 use std::{collections::BTreeSet, fmt::Display};
 
 use memory::{
-    ConversationId, Conversations, Filter, Hit, NodeId, Notice, Query, Recall, Retrieved, Scope, TimeRange, Timestamp,
-    text::excerpt,
+    ConversationId, Conversations, Edge, Filter, Hit, NodeId, Notice, Query, Recall, Retrieved, Scope, text::excerpt,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,10 +122,10 @@ impl Tool for Search {
 fn filter(input: &Input) -> Result<Filter, Failure> {
     let wrong =
         |name: &str, why: &dyn Display| Failure(format!("{name}: {}", memory::text::one_line(&why.to_string())));
-    let since = input.since.as_ref().map(|text| text.parse::<Timestamp>().map_err(|why| wrong("since", &why)));
-    let until = input.until.as_ref().map(|text| TimeRange::end(text).map_err(|why| wrong("until", &why)));
-    let time = TimeRange::new(since.transpose()?, until.transpose()?).map_err(|why| wrong("since and until", &why))?;
-    Ok(Filter::default().time(time).tags(input.tags.clone()))
+    let since = input.since.as_ref().map(|text| Edge::since(text).map_err(|why| wrong("since", &why)));
+    let until = input.until.as_ref().map(|text| Edge::until(text).map_err(|why| wrong("until", &why)));
+    let filter = Filter::default().tags(input.tags.clone());
+    filter.between(since.transpose()?, until.transpose()?).map_err(|why| wrong("since and until", &why))
 }
 
 /// As many hits as the limit of `query`, if there are, with those of the notes if they are requested. The order is the

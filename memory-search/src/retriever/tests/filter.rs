@@ -6,7 +6,7 @@ use memory_core::{
     Filter, Hash, Level, SummaryDraft, WrittenBy,
     port::{Event, Hit},
     testing::MemoryStore,
-    time::TimeRange,
+    time::{Edge, TimeRange},
 };
 use proptest::prelude::*;
 
@@ -147,6 +147,33 @@ fn words_of_time_are_counted_from_the_last_message_of_each_conversation() {
         hits(&retriever, filter, 9).iter().map(|hit| format!("{} {}", hit.conversation, hit.node.id)).collect();
     found.sort_unstable();
     assert_eq!(found, ["a 1", "b 2"]);
+}
+
+#[test]
+fn a_time_without_a_zone_is_that_of_the_place_where_a_message_was_said() {
+    let store = Arc::new(MemoryStore::default());
+    // Each is said at 04:30 of 7 May in UTC: the first one in the evening of 6 May, the last one where it is unknown.
+    let drafts = ["-18000", "7200", "null"].map(|offset| {
+        let mut message = Message::user("The hall has a piano.");
+        message.metadata.insert("utc_offset".to_owned(), Json::new(offset).unwrap());
+        NodeDraft::new(message, "2023-05-07T04:30:00Z".parse().unwrap(), 4)
+    });
+    pollster::block_on(store.append(&id("a"), drafts.into())).unwrap();
+    let retriever = HybridRetriever::new(store, None, None);
+    let check = |filter: Filter, expected: &[u64]| {
+        let mut found: Vec<_> = hits(&retriever, filter, 9).iter().map(|hit| hit.node.id.get()).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    };
+    let between = |since: &str, until: &str| {
+        let [since, until] = [Edge::since(since), Edge::until(until)].map(|edge| Some(edge.unwrap()));
+        Filter::default().between(since, until).unwrap()
+    };
+    check(between("2023-05-06", "2023-05-06"), &[1]);
+    check(between("2023-05-07", "2023-05-07"), &[2, 3]);
+    check(between("2023-05-07T06:00:00", "2023-05-07"), &[2]);
+    check(between("2023-05-07T04:30:00Z", "2023-05-07T04:30:00Z"), &[1, 2, 3]);
+    check(Filter::default().during("on 6 May 2023".parse().unwrap()), &[1]);
 }
 
 #[test]
