@@ -5,8 +5,8 @@ use memory_core::{
     port::TokenCounter,
     text::{ceil_char_boundary, floor_char_boundary},
 };
+use memory_search::{cut_after, cut_before};
 use serde_json::Value;
-use unicode_segmentation::GraphemeCursor;
 
 use crate::{prompt::share_of, render::Layout};
 
@@ -18,8 +18,9 @@ const ASKED: f32 = 0.5;
 
 /// Limits on the texts of a prompt whose history is not whole, by its layout.
 ///
-/// In a prompt for a question the messages after the last one of the user have at most `longest` tokens a text, that one
-/// half of the budget, and all others .15 of it. In the prompts of a running agent all texts have at most `longest`.
+/// In a prompt for a question the messages after the last one of the user have at most `longest` tokens a text, that
+/// one half of the budget, and all others .15 of it. In the prompts of a running agent all texts have at most
+/// `longest`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextLimits {
     pub(crate) layout: Layout,
@@ -38,16 +39,18 @@ impl TextLimits {
         // The first layouts cut texts of the last turn alone.
         let cuts_texts = !self.layout.is_first() || self.layout.is_running() || is_last_turn;
         let Some(most) = self.of(node.id) else { return node };
-        if let Some(message) = shorter(&node, most, cuts_texts, self.layout.expands(), counter) {
+        let count = |text: &str| counter.count(text);
+        let shortener = Shortener { layout: self.layout, unit: "tokens", count: &count };
+        if let Some(message) = shorter(&node, most, cuts_texts, &shortener) {
             node.message = message;
         }
         if !self.layout.is_first() {
             for block in &mut node.message.content {
-                let tokens = counter.count(&block.text());
+                let tokens = count(&block.text());
                 if let ContentBlock::ToolUse { input, .. } = block
                     && tokens > most
                 {
-                    *input = shorter_arguments(input, node.id, most, self.layout.expands(), counter);
+                    *input = shorter_arguments(input, node.id, most, &shortener);
                 }
             }
         }
@@ -68,14 +71,14 @@ impl TextLimits {
 }
 
 /// Arguments of a call with their texts shown by head and tail, so that all have about `most` tokens where possible.
-fn shorter_arguments(input: &Json, node: NodeId, most: u32, expands: bool, counter: &dyn TokenCounter) -> Json {
+fn shorter_arguments(input: &Json, node: NodeId, most: u32, shortener: &Shortener<'_>) -> Json {
     let Ok(whole) = serde_json::from_str::<Value>(input.as_str()) else { return input.clone() };
     let mut each = most;
     loop {
         let mut shown = whole.clone();
-        cut_texts(&mut shown, &|text| head_and_tail(text, node, each, expands, counter));
+        cut_texts(&mut shown, &|text| shortener.head_and_tail(text, node, each));
         let shown = Json::from_value(&shown);
-        if counter.count(shown.as_str()) <= most || each < FEWEST {
+        if (shortener.count)(shown.as_str()) <= most || each < FEWEST {
             return shown;
         }
         each /= 2;
@@ -96,7 +99,7 @@ fn cut_texts(value: &mut Value, cut: &dyn Fn(&str) -> Option<String>) {
 }
 
 /// The shortened message; `None` if nothing is too long.
-fn shorter(node: &Node, most: u32, cuts_texts: bool, expands: bool, counter: &dyn TokenCounter) -> Option<Message> {
+fn shorter(node: &Node, most: u32, cuts_texts: bool, shortener: &Shortener<'_>) -> Option<Message> {
     let mut message = node.message.clone();
     let mut is_shortened = false;
     for block in &mut message.content {
@@ -104,14 +107,14 @@ fn shorter(node: &Node, most: u32, cuts_texts: bool, expands: bool, counter: &dy
         match block {
             ContentBlock::ToolResult { content, is_error, .. } => {
                 let said = if *is_error { text.strip_prefix("error:").unwrap_or(&text) } else { &text };
-                if let Some(shorter) = head_and_tail(said, node.id, most, expands, counter) {
+                if let Some(shorter) = shortener.head_and_tail(said, node.id, most) {
                     *content = vec![ContentBlock::Text(shorter)];
                     is_shortened = true;
                 }
             }
             ContentBlock::Text(text) if cuts_texts => {
-                let shorter = head_and_tail(text, node.id, most, expands, counter);
-                if let Some(shorter) = shorter.filter(|shorter| counter.count(shorter) < counter.count(text)) {
+                let shorter = shortener.head_and_tail(text, node.id, most);
+                if let Some(shorter) = shorter.filter(|shorter| (shortener.count)(shorter) < (shortener.count)(text)) {
                     *text = shorter;
                     is_shortened = true;
                 }
@@ -122,69 +125,45 @@ fn shorter(node: &Node, most: u32, cuts_texts: bool, expands: bool, counter: &dy
     is_shortened.then_some(message)
 }
 
-/// Head and tail of a text. The head gets two thirds of the remaining length.
-fn head_and_tail(text: &str, node: NodeId, most: u32, expands: bool, counter: &dyn TokenCounter) -> Option<String> {
-    let tokens = counter.count(text);
-    if tokens <= most {
-        return None;
-    }
-    let whole = if expands { format!(": expand_node({node}) gives all of it") } else { String::new() };
-    let mut keep = text.len() as u64 * u64::from(most) / u64::from(tokens).max(1);
-    loop {
-        let head = cut_before(text, usize::try_from(keep * 2 / 3).unwrap_or(usize::MAX));
-        let tail = usize::try_from(keep / 3).unwrap_or(usize::MAX).min(text.len() - head);
-        let tail = cut_after(text, text.len() - tail);
-        let (head, tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
-        let kept = counter.count(head).saturating_add(counter.count(tail));
-        if kept <= most || keep == 0 {
-            let gone = tokens.saturating_sub(kept);
-            return Some(format!("{head}\n[… {gone} tokens left out{whole} …]\n{tail}"));
+/// Measure and marks of shortened texts.
+pub(crate) struct Shortener<'a> {
+    /// Layout whose places of cuts and promise of a tool hold.
+    pub(crate) layout: Layout,
+    /// Noun of what `count` counts, in the plural.
+    pub(crate) unit: &'static str,
+    pub(crate) count: &'a dyn Fn(&str) -> u32,
+}
+
+impl Shortener<'_> {
+    /// Head and tail of a text of more than `most` units. The head gets two thirds of the remaining length.
+    pub(crate) fn head_and_tail(&self, text: &str, node: NodeId, most: u32) -> Option<String> {
+        let Self { layout, unit, count } = self;
+        let units = count(text);
+        if units <= most {
+            return None;
         }
-        keep = keep * 3 / 4;
+        let whole = if layout.expands() { format!(": expand_node({node}) gives all of it") } else { String::new() };
+        // The first layouts cut words, which a replay must do too.
+        let (before, after): (Cut, Cut) =
+            if layout.is_first() { (floor_char_boundary, ceil_char_boundary) } else { (cut_before, cut_after) };
+        let mut keep = text.len() as u64 * u64::from(most) / u64::from(units).max(1);
+        loop {
+            let head = before(text, usize::try_from(keep * 2 / 3).unwrap_or(usize::MAX));
+            let tail = usize::try_from(keep / 3).unwrap_or(usize::MAX).min(text.len() - head);
+            let tail = after(text, text.len() - tail);
+            let (head, tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+            let kept = count(head).saturating_add(count(tail));
+            if kept <= most || keep == 0 {
+                let gone = units.saturating_sub(kept);
+                return Some(format!("{head}\n[… {gone} {unit} left out{whole} …]\n{tail}"));
+            }
+            keep = keep * 3 / 4;
+        }
     }
 }
 
-/// Bytes within which a cut moves to the next space, so that no word or number is split.
-const NEAR: usize = 48;
-
-/// The last place up to byte `at` where a text may be cut: a space near by, or else the end of a character as people
-/// see it.
-fn cut_before(text: &str, at: usize) -> usize {
-    let at = floor_char_boundary(text, at);
-    let from = floor_char_boundary(text, at.saturating_sub(NEAR));
-    let is_between_words = text.get(at..).is_none_or(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
-    let space = text.get(from..at).and_then(|near| near.rfind(char::is_whitespace));
-    match space.filter(|_| !is_between_words) {
-        Some(space) => from + space,
-        None => at_character(text, at, GraphemeCursor::prev_boundary),
-    }
-}
-
-/// The first place from byte `at` on where a text may be cut.
-fn cut_after(text: &str, at: usize) -> usize {
-    let at = ceil_char_boundary(text, at);
-    let to = ceil_char_boundary(text, at.saturating_add(NEAR).min(text.len()));
-    let is_between_words =
-        text.get(..at).is_none_or(|before| before.is_empty() || before.ends_with(char::is_whitespace));
-    let space = text.get(at..to).and_then(|near| near.find(char::is_whitespace));
-    match space.filter(|_| !is_between_words) {
-        Some(space) => at + space,
-        None => at_character(text, at, GraphemeCursor::next_boundary),
-    }
-}
-
-/// `at`, or the next boundary in a direction if it lies within a character as people see it, such as an emoji of parts.
-fn at_character(
-    text: &str,
-    at: usize,
-    next: fn(&mut GraphemeCursor, &str, usize) -> Result<Option<usize>, unicode_segmentation::GraphemeIncomplete>,
-) -> usize {
-    let mut cursor = GraphemeCursor::new(at, text.len(), true);
-    match cursor.is_boundary(text, 0) {
-        Ok(false) => next(&mut cursor, text, 0).ok().flatten().unwrap_or(at),
-        _ => at,
-    }
-}
+/// Place at or next to a byte where a text may be cut.
+type Cut = fn(&str, usize) -> usize;
 
 #[cfg(test)]
 mod tests {
@@ -192,6 +171,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn by_words(expands: bool) -> Shortener<'static> {
+        let count = &|text: &str| WordCounter.count(text);
+        Shortener { layout: Layout::for_question(expands), unit: "tokens", count }
+    }
 
     fn node(results: &[&str]) -> Node {
         let block = |text: &&str| ContentBlock::ToolResult {
@@ -208,26 +192,25 @@ mod tests {
     fn a_long_result_keeps_its_head_and_its_tail_and_a_short_one_everything() {
         let words: Vec<_> = (0..1_000).map(|n| format!("word{n}")).collect();
         let node = node(&["all is well", &words.join(" ")]);
-        let short = shorter(&node, 60, false, true, &WordCounter).unwrap().text();
+        let short = shorter(&node, 60, false, &by_words(true)).unwrap().text();
         assert!(short.starts_with("all is well\nword0 word1 "), "{short}");
         assert!(short.ends_with(" word998 word999") && short.contains("expand_node(7)"), "{short}");
         assert!(WordCounter.count(&short) < 90, "{short}");
-        assert!(shorter(&node, 5_000, false, true, &WordCounter).is_none());
+        assert!(shorter(&node, 5_000, false, &by_words(true)).is_none());
         let said = Node::new(node.id, Message::user(words.join(" ")), node.at);
-        assert!(shorter(&said, 60, false, true, &WordCounter).is_none(), "what is said stays, but for the end's sake");
-        assert!(shorter(&said, 60, true, true, &WordCounter).unwrap().text().contains("expand_node(7)"));
+        assert!(shorter(&said, 60, false, &by_words(true)).is_none(), "what is said stays, but for the end's sake");
+        assert!(shorter(&said, 60, true, &by_words(true)).unwrap().text().contains("expand_node(7)"));
     }
 
     #[test]
-    fn a_cut_splits_no_number_and_no_emoji() {
-        let family = "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}";
-        let text = "the price is 1234567890 euros";
-        assert_eq!(text.get(..cut_before(text, 18)), Some("the price is"));
-        assert_eq!(text.get(cut_after(text, 18)..), Some(" euros"));
-        let emoji = family.repeat(9);
-        for at in 0..emoji.len() {
-            assert_eq!((cut_before(&emoji, at) % family.len(), cut_after(&emoji, at) % family.len()), (0, 0));
-        }
+    fn the_first_layouts_cut_words() {
+        let cut =
+            |layout| Shortener { layout, ..by_words(false) }.head_and_tail(&"wordy ".repeat(90), NodeId::FIRST, 10);
+        let heads = [Layout::of_version(8).unwrap(), Layout::for_question(true)].map(|layout| {
+            let shown = cut(layout).unwrap();
+            shown.split_once("\n[… ").unwrap().0.to_owned()
+        });
+        assert_eq!(heads.each_ref().map(|head| head.ends_with("wordy")), [false, true], "{heads:?}");
     }
 
     #[test]
@@ -259,7 +242,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_cut_it_is_cut_between_characters(text in "[a-z あ漢\u{1F600}\n]{0,400}", most in 0u32..60) {
-            let Some(short) = head_and_tail(&text, NodeId::FIRST, most, false, &WordCounter) else { return Ok(()) };
+            let Some(short) = by_words(false).head_and_tail(&text, NodeId::FIRST, most) else { return Ok(()) };
             let (head, rest) = short.split_once("\n[… ").unwrap();
             let (_, tail) = rest.split_once(" …]\n").unwrap();
             prop_assert!(text.starts_with(head) && text.ends_with(tail));

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use unicode_segmentation::GraphemeCursor;
-
-use crate::{lexical::Analyzer, repeats::ends};
+use crate::{
+    boundary::{cut_after, cut_before},
+    lexical::Analyzer,
+    repeats::ends,
+};
 
 /// Bytes that a part costs in addition to its own: an ellipsis and a line break.
 pub(crate) const PART_BYTES: usize = 8;
@@ -17,8 +19,6 @@ const LABEL: usize = 80;
 /// Share of the room that a part fills with what surrounds it, unless it is a row of a table; also that of a beginning
 /// that is shown for want of words of the question.
 const AROUND: f64 = 0.5;
-/// Bytes within which a cut looks for a space.
-const NEAR: usize = 48;
 /// Signs between the cells of a row, and their minimum number.
 const SEPARATORS: [char; 4] = [',', '\t', '|', ';'];
 const FEWEST_CELLS: usize = 2;
@@ -31,8 +31,9 @@ struct Unit {
     score: f32,
 }
 
-/// Parts of a text, at most `max_bytes` together with [`PART_BYTES`] for each, that best show its relation to a question with these terms: whole lines
-/// and sentences, as far as they fit, in order, none empty, with text between any two.
+/// Parts of a text, at most `max_bytes` together with [`PART_BYTES`] for each, that best show its relation to a
+/// question with these terms: whole lines and sentences, as far as they fit, in order, none empty, with text between
+/// any two.
 ///
 /// The line with the rarest words of the question comes first, then others that have nearly as many. A row of a table
 /// brings the table's header; anything else brings what surrounds it. A text without words of the question gives its
@@ -125,8 +126,8 @@ impl Taken<'_> {
     }
 }
 
-/// Units of a text in order, without spaces around them. The score of a unit is the sum over the question's words in it,
-/// each by its rarity among the units.
+/// Units of a text in order, without spaces around them. The score of a unit is the sum over the question's words in
+/// it, each by its rarity among the units.
 fn units(text: &str, analyzer: &Analyzer, terms: &[Box<str>], max_bytes: usize) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut add = |range: Range<usize>| {
@@ -200,38 +201,11 @@ fn window(text: &str, unit: &Range<usize>, at: usize, max_bytes: usize) -> Range
     let latest = unit.end.saturating_sub(max_bytes);
     let start = at.saturating_sub(max_bytes / 3).min(latest).max(unit.start);
     let end = (start + max_bytes).min(unit.end);
-    let start = if start > unit.start { place(text, start..end, start..(start + NEAR).min(end)) } else { start };
-    let end = if end < unit.end { place(text, start..end, end.saturating_sub(NEAR).max(start)..end) } else { end };
+    let start = if start > unit.start { cut_after(text, start) } else { start };
+    let end = if end < unit.end { cut_before(text, end) } else { end };
     let shown = text.get(start..end).unwrap_or_default();
     let start = end.max(start) - shown.trim_start().len();
     start..start + shown.trim().len()
-}
-
-/// Place within `near`, at one end of a range, where a text may be cut, nearest to that end: at a space, else between
-/// graphemes that are not parts of one number; the other end of the range if there is none.
-fn place(text: &str, range: Range<usize>, near: Range<usize>) -> usize {
-    let is_start = near.start == range.start;
-    let mut places: Vec<usize> = (near.start..=near.end).filter(|at| may_cut(text, *at)).collect();
-    if !is_start {
-        places.reverse();
-    }
-    let is_at_space = |at: &&usize| {
-        let (before, after) = text.split_at(**at);
-        before.ends_with(char::is_whitespace) || after.starts_with(char::is_whitespace)
-    };
-    let found = places.iter().find(is_at_space).or_else(|| places.first()).copied();
-    found.unwrap_or(if is_start { range.end } else { range.start })
-}
-
-/// True if a cut at this byte is between graphemes that are not parts of one number.
-fn may_cut(text: &str, at: usize) -> bool {
-    if !text.is_char_boundary(at) || GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0) != Ok(true) {
-        return false;
-    }
-    let (before, after) = text.split_at(at);
-    let (Some(before), Some(after)) = (before.chars().next_back(), after.chars().next()) else { return true };
-    let is_part = |c: char| c.is_numeric() || ".,:'/-".contains(c);
-    !(is_part(before) && is_part(after) && (before.is_numeric() || after.is_numeric()))
 }
 
 #[cfg(test)]

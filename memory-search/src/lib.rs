@@ -7,22 +7,23 @@
 //! [`HybridRetriever`] implements the port [`Retriever`](memory_core::port::Retriever):
 //!
 //! 1. Create it over a store with [`HybridRetriever::new`], or over messages of your own: a
-//!    [`Source`](memory_core::port::Source) has three methods to write, as the example `search_only` shows. With an embedding
-//!    model and a vector index it ranks by words and by meaning, otherwise by words only.
+//!    [`Source`](memory_core::port::Source) has three methods to write, as the example `search_only` shows. With an
+//!    embedding model and a vector index it ranks by words and by meaning, otherwise by words only.
 //!    [`token_index`](HybridRetriever::token_index) adds late interaction, [`reranker`](HybridRetriever::reranker) a
 //!    cross-encoder with its [`RerankOptions`], and [`word_cache`](HybridRetriever::word_cache) saves the lexical index
 //!    between runs.
 //! 2. [`search`](memory_core::port::Retriever::search) returns ranked hits. An [`Explanation`] shows them as a table of
 //!    signals.
 //! 3. [`recall`](memory_core::port::Retriever::recall) returns excerpts of one conversation that fit into a budget.
-//! 4. [`catch_up`](memory_core::port::Retriever::catch_up) indexes and embeds what was appended. A query embeds at most 64
-//!    new messages itself.
+//! 4. [`catch_up`](memory_core::port::Retriever::catch_up) indexes and embeds what was appended. A query embeds at most
+//!    64 new messages itself.
 //!
-//! Three parts work without a retriever:
+//! Four parts work without a retriever:
 //!
 //! - [`find`] searches messages for a regular expression, as a [`FindRequest`] states, and returns [`Found`].
 //! - [`excerpt`] selects the part of a text to show for a question, and the words to highlight ([`Excerpted`]).
 //! - [`pack`] selects the messages to show for ranked hits ([`PackRequest`], [`Packed`]).
+//! - [`cut_before`] and [`cut_after`] are the places at which a text may be cut.
 //!
 //! # Ranking
 //!
@@ -36,6 +37,7 @@
 //! vectors, run models, or write summaries: stores, indexes and models are ports of [`memory_core`].
 
 mod archive;
+mod boundary;
 mod budget;
 mod content;
 mod cut;
@@ -64,6 +66,7 @@ mod shortlist;
 mod stopwatch;
 
 pub use archive::{ArchiveLimits, Archived};
+pub use boundary::{cut_after, cut_before};
 pub use excerpt::{Excerpted, excerpt};
 pub use explain::Explanation;
 pub use find::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
