@@ -8,7 +8,11 @@ use memory_core::{
 };
 use memory_strategies::is_small_talk;
 
-use crate::{Hook, HookProvider, HookRegistry, MessageAdded, render};
+use crate::{
+    Hook, HookProvider, HookRegistry, MessageAdded,
+    render::{self, Layout},
+    shorten::Shortener,
+};
 
 /// Most visible messages for which more hits are requested.
 const MOST_VISIBLE: usize = 100;
@@ -24,11 +28,29 @@ pub enum RecallBudget {
 }
 
 impl RecallBudget {
-    fn fits(&self, text: &str) -> bool {
+    fn count(&self, text: &str) -> u32 {
         match self {
-            Self::Characters(most) => text.chars().count() <= *most,
-            Self::Tokens(most, counter) => counter.count(text) <= *most,
+            Self::Characters(_) => u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
+            Self::Tokens(_, counter) => counter.count(text),
         }
+    }
+
+    fn most(&self) -> u32 {
+        match self {
+            Self::Characters(most) => u32::try_from(*most).unwrap_or(u32::MAX),
+            Self::Tokens(most, _) => *most,
+        }
+    }
+
+    const fn unit(&self) -> &'static str {
+        match self {
+            Self::Characters(_) => "characters",
+            Self::Tokens(..) => "tokens",
+        }
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        self.count(text) <= self.most()
     }
 }
 
@@ -158,14 +180,14 @@ impl RecallHook {
             chosen.sort_by_key(|node| node.id);
             if !self.options.budget.fits(&self.body(&chosen)) {
                 match chosen.as_mut_slice() {
-                    // The best hit is always kept: it is shortened in its middle, with a pointer to the whole.
+                    // The best hit is always kept: it is shortened in its middle.
                     [best] => self.shorten(best),
                     _ => chosen.retain(|node| node.id != id),
                 }
             }
         }
         if !self.options.budget.fits(&self.body(&chosen)) {
-            // The budget does not even fit the pointer.
+            // The budget does not even fit the label.
             chosen.clear();
         }
         Ok(chosen)
@@ -187,29 +209,22 @@ impl RecallHook {
         lines.join("\n")
     }
 
-    /// Shortens a message in its middle until it fits alone.
+    /// Shortens a message in its middle until it fits alone. No tool is named, since a hook does not know of any.
     fn shorten(&self, node: &mut Node) {
-        let text: Vec<char> = node.message.text().chars().collect();
-        let (mut fits, mut too_long) = (0, text.len());
-        while fits + 1 < too_long {
-            let middle = fits.midpoint(too_long);
-            node.message.content = vec![ContentBlock::Text(head_and_tail(&text, middle, node.id))];
-            if self.options.budget.fits(&self.line(node)) {
-                fits = middle;
-            } else {
-                too_long = middle;
+        let (budget, text) = (&self.options.budget, node.message.text());
+        let count = |text: &str| budget.count(text);
+        let shortener = Shortener { layout: Layout::for_question(false), unit: budget.unit(), count: &count };
+        let mut most = budget.most();
+        loop {
+            let shown = shortener.head_and_tail(&text, node.id, most).unwrap_or_else(|| text.clone());
+            node.message.content = vec![ContentBlock::Text(shown)];
+            let excess = budget.count(&self.line(node)).saturating_sub(budget.most());
+            if excess == 0 || most == 0 {
+                break;
             }
+            most = most.saturating_sub(excess);
         }
-        node.message.content = vec![ContentBlock::Text(head_and_tail(&text, fits, node.id))];
     }
-}
-
-/// The first two thirds and the last third of `keep` characters, with a pointer to the rest.
-fn head_and_tail(text: &[char], keep: usize, node: NodeId) -> String {
-    let tail = keep / 3;
-    let head: String = text.iter().take(keep - tail).collect();
-    let end: String = text.iter().skip(text.len() - tail).collect();
-    format!("{head} [{} characters not shown: expand_node({node})] {end}", text.len() - keep)
 }
 
 impl Hook<MessageAdded> for RecallHook {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ContentBlock, ConversationId, Json, Media, Message, NodeId, Role, Timestamp,
+    ContentBlock, ConversationId, Json, Media, Message, NodeId, NodeRange, Role, Timestamp,
     port::{BoxFuture, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever},
     testing::{MemoryStore, ScanRetriever, WordCounter},
 };
@@ -131,6 +131,17 @@ fn two_messages_on_each_side_are_shown_and_what_touches_is_merged() {
 }
 
 #[test]
+fn what_the_list_shows_is_added_neither_as_a_hit_nor_beside_one() {
+    let world = world(RecallHookOptions::default());
+    let mut texts = vec!["filler"; 20];
+    (texts[9], texts[15]) = ("zebra one", "zebra two");
+    say(&world, &texts);
+    let visible = NodeRange::new(NodeId::from_index(10), NodeId::from_index(19)).into_iter().collect();
+    let added = block_on(world.talk.add_message_with_visible(Message::user("zebra?"), visible)).unwrap();
+    assert_eq!(numbers(&body(&added)), ["8", "9", "10"]);
+}
+
+#[test]
 fn three_messages_are_recalled_by_default() {
     let world = world(RecallHookOptions::default().radius(0));
     say(&world, &["zebra"; 9]);
@@ -156,7 +167,8 @@ fn the_best_hit_is_never_the_one_cut() {
     say(&world, &texts);
     let shown = body(&ask(&world, Message::user("When has the zebra crossed a river?")));
     assert!(shown.contains("[Message 5, user, 2025-06-15]: BEGIN the zebra crossed"), "{shown}");
-    assert!(shown.contains("characters not shown: expand_node(5)] ") && shown.ends_with(" END"), "{shown}");
+    assert!(shown.contains(" characters left out …]\n") && shown.ends_with(" END"), "{shown}");
+    assert!(!shown.contains("expand_node"), "no such tool was offered");
     let length = shown.chars().count();
     assert!((1_900..=2_000).contains(&length), "{length} characters");
 }
