@@ -35,11 +35,12 @@ pub(crate) struct Layout(u32);
 const EXPANDS: u32 = 1;
 const RUNNING: u32 = 2;
 const SAYS_NONE: u32 = 4;
+const NAMES_RULES: u32 = 8;
 
 impl Layout {
     const QUESTION: u32 = 12;
     /// The number of the newest layout.
-    pub(crate) const NEWEST: u32 = Self::QUESTION + EXPANDS + RUNNING + SAYS_NONE;
+    pub(crate) const NEWEST: u32 = Self::QUESTION + EXPANDS + RUNNING + SAYS_NONE + NAMES_RULES;
 
     /// The layout of a prompt for a question. With `expands` the reader has a tool that gives whole messages.
     pub(crate) const fn for_question(expands: bool) -> Self {
@@ -55,6 +56,12 @@ impl Layout {
     /// The same layout for a question that nothing bears on, which the prompt then says.
     pub(crate) const fn saying_none(self) -> Self {
         if self.has(SAYS_NONE) { self } else { Self(self.0 + SAYS_NONE) }
+    }
+
+    /// The same layout, for a reader that knows the line of [`Part::further_rule`], if `parts` have one.
+    pub(crate) fn naming_rules(self, parts: &[Part]) -> Self {
+        let is_new = !self.has(NAMES_RULES) && parts.iter().any(Part::is_further_rule);
+        if is_new { Self(self.0 + NAMES_RULES) } else { self }
     }
 
     const fn has(self, part: u32) -> bool {
@@ -115,12 +122,14 @@ pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question
 pub(crate) const ELSEWHERE_LEAD: &str = "Earlier messages that bear on the question, from other conversations, word for \
                                          word. \"Message A3\" is message 3 of conversation A. The same name there may be \
                                          another person:";
-/// Leads of standing lines, the one of the first layouts last. They begin like the lead of recalled words, with which no
-/// line of the conversation's text may begin.
+/// Leads of standing lines, the one of the first layouts last. They begin like the lead of recalled words, with which
+/// no line of the conversation's text may begin.
 pub(crate) const STANDING_LEAD: &str = "Earlier messages that bear on every answer: instructions of the user that still \
                                         hold, the newest where they contradict each other:";
 const FIRST_STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
+/// Lead of the numbers of rules that found no room, protected in the same way.
+const FURTHER_LEAD: &str = "Earlier messages that bear on every answer. Further rules:";
 /// The line in place of recalled words if there are none.
 const NONE_RECALLED: &str = "Earlier messages that bear on the question: none but those above.";
 pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
@@ -203,6 +212,16 @@ impl Part {
     pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, reason: String) -> Option<Self> {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
         Some(Self { kind: PieceKind::Standing, ..Self::excerpt_of(node, bytes, text, reason) })
+    }
+
+    /// A message with a rule that found no room, shown by its number alone. No other standing line is empty.
+    pub(crate) fn further_rule(node: Node) -> Self {
+        let why = "standing: instruction, by number".to_owned();
+        Self { kind: PieceKind::Standing, ..Self::excerpt_of(node, 0..0, String::new(), why) }
+    }
+
+    fn is_further_rule(&self) -> bool {
+        self.kind == PieceKind::Standing && self.excerpt().is_some_and(|bytes| bytes.is_empty())
     }
 
     /// A byte range of a recalled message's text; `None` if the text has no such part.

@@ -1,6 +1,6 @@
 //! Standing lines: rules of the user that still hold, and what a manager adds to them.
 
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use memory_core::{ConversationId, NodeRange};
 use memory_strategies::{StandingKind, StandingLine, StandingLines};
@@ -19,6 +19,8 @@ const LEAST: u32 = 40;
 const RULES: f32 = 0.25;
 /// Lines that do not fit, after which no more are tried.
 const MISSES: usize = 6;
+/// Most messages that are named for rules that do not fit, the newest.
+const NAMED: usize = 24;
 
 /// Selection of standing lines.
 struct StandingRequest<'a> {
@@ -33,7 +35,7 @@ struct StandingRequest<'a> {
 }
 
 /// The standing lines, in order, and their cost, at most `room` tokens: rules within their share of the budget, then
-/// other lines that bear on the question within the strategy's.
+/// other lines that bear on the question within the strategy's. Rules that do not fit come last, by their numbers.
 async fn standing(
     parts: &Parts,
     layout: Layout,
@@ -46,7 +48,8 @@ async fn standing(
     if of_rules.max(of_others) < LEAST {
         return Ok((chosen, cost));
     }
-    let mut misses = 0;
+    let tokens_of = |lines: &[Part]| layout.standing_lines(lines).iter().map(|line| parts.count(line)).sum::<u32>();
+    let (mut misses, mut further) = (0, Vec::new());
     let mut lines = wanted.lines.bearing_on(wanted.question).into_iter().peekable();
     while let Some(line) = lines.next() {
         if wanted.shown.iter().any(|run| run.contains(line.node)) {
@@ -55,6 +58,13 @@ async fn standing(
         let is_rule = line.standing.kind == StandingKind::Instruction;
         if !is_rule && parts.strategy.standing_share() <= 0.0 {
             break;
+        }
+        if misses == MISSES {
+            if !is_rule {
+                break;
+            }
+            further.push(line.node);
+            continue;
         }
         let most = if is_rule { of_rules } else { of_others.max(cost).min(room) };
         let read = parts.store.readable_nodes(wanted.conversation, NodeRange::single(line.node)).await?;
@@ -73,15 +83,30 @@ async fn standing(
         let mut trial = chosen.clone();
         let place = trial.partition_point(|other| other.nodes <= part.nodes);
         trial.insert(place, part);
-        let tokens: u32 = layout.standing_lines(&trial).iter().map(|line| parts.count(line)).sum();
+        let tokens = tokens_of(&trial);
         if tokens <= most {
             (chosen, cost) = (trial, tokens);
         } else {
             misses += 1;
-            if misses == MISSES {
-                break;
+            if is_rule {
+                further.push(line.node);
             }
         }
+    }
+    further.dedup();
+    further.truncate(NAMED);
+    let mut named = VecDeque::new();
+    for run in NodeRange::merge(further.into_iter().map(NodeRange::single).collect()) {
+        let read = parts.store.readable_nodes(wanted.conversation, run).await?;
+        named.extend(read.nodes.into_iter().map(Part::further_rule));
+    }
+    while !named.is_empty() {
+        let trial: Vec<_> = chosen.iter().chain(&named).cloned().collect();
+        let tokens = tokens_of(&trial);
+        if tokens <= room {
+            return Ok((trial, tokens));
+        }
+        named.pop_front();
     }
     Ok((chosen, cost))
 }

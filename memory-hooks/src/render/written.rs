@@ -8,9 +8,9 @@ use memory_core::{Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp
 use regex::Regex;
 
 use super::{
-    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, FIRST_STANDING_LEAD, LONGEST_NAME, Layout, NONE_RECALLED, Part,
-    QUESTION, RECALL_LEAD, SAYS_NONE, STANDING_LEAD, Tail, Written, end_line, escape_lines, is_line_break, marks,
-    own_lines,
+    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, FIRST_STANDING_LEAD, FURTHER_LEAD, LONGEST_NAME, Layout,
+    NONE_RECALLED, Part, QUESTION, RECALL_LEAD, SAYS_NONE, STANDING_LEAD, Tail, Written, end_line, escape_lines,
+    is_line_break, marks, own_lines,
 };
 use crate::{Piece, PieceKind};
 
@@ -208,6 +208,12 @@ impl<'a> Writer<'a> {
                     self.summaries(part, more);
                 }
                 Body::Summary { from, to, .. } => self.merged(part, *from, *to),
+                Body::Excerpt { .. } if part.is_further_rule() => {
+                    let more = behind.iter().take_while(|next| next.is_further_rule()).count();
+                    let (more, behind) = behind.split_at(more);
+                    rest = behind;
+                    self.further_rules(part, more);
+                }
                 Body::Excerpt { node, bytes, text } => self.excerpt(part, node, bytes, text),
                 Body::Lost => self.gap(part, "lost"),
                 Body::Omitted => self.gap(part, "not shown"),
@@ -306,6 +312,20 @@ impl<'a> Writer<'a> {
         let closes = if is_cut { "…" } else { "" };
         let name = label(&node.message);
         self.line(part, format!("[Message {}, {name}{day}]: {opens}{}{closes}\n", node.id, escape(text)));
+    }
+
+    /// `Further rules: messages 12, 40, 77.`, below the lead of all standing lines.
+    fn further_rules(&mut self, first: &Part, more: &[Part]) {
+        let unit = if more.is_empty() { "message" } else { "messages" };
+        let mut line = String::new();
+        let mut text = format!("{FURTHER_LEAD} {unit} ");
+        for (index, part) in std::iter::once(first).chain(more).enumerate() {
+            let end = if index == more.len() { ".\n" } else { ", " };
+            let _ = write!(text, "{}{end}", part.nodes.first());
+            line.push_str(&text);
+            self.pieces.push(part.piece(std::mem::take(&mut text), self.count));
+        }
+        self.lines.push(line);
     }
 
     /// True if the SUMMARY of a message joins the line of the one before it.

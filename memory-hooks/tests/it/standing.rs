@@ -84,8 +84,18 @@ fn rules_take_a_quarter_of_the_budget_and_the_end_is_shown_beside_them() {
     say(&world, &rules.collect::<Vec<_>>());
     for budget in [1_000, 2_000, 3_000] {
         let prompt = show(&world, "What of shape17?", budget);
-        let text: String = standing(&prompt).concat();
+        let (rules, further): (Vec<_>, Vec<_>) =
+            standing(&prompt).into_iter().partition(|line| line.starts_with("[Message "));
+        let (text, further) = (rules.concat(), further.concat());
         assert!(WordCounter.count(&text) <= budget / 4, "{budget}");
+        let next = 60 - rules.len();
+        assert!(
+            further.starts_with("Earlier messages that bear on every answer. Further rules: messages "),
+            "{further}"
+        );
+        assert!(further.ends_with(&format!(", {}, {next}.\n", next - 1)) && further.lines().count() == 1, "{further}");
+        let again = block_on(world.talk.as_of(AsOf::View(prompt.view.unwrap()))).unwrap();
+        assert_eq!((again.text(), again.pieces.len()), (prompt.text(), prompt.pieces.len()));
         assert!(prompt.tokens <= budget, "{budget}");
         let shown = nodes_of(&prompt, PieceKind::Message);
         assert!(shown.contains(&180), "the end at {budget}");
