@@ -181,7 +181,7 @@ impl Conversation {
             Row::Summary { place, words: id, is_dissolved } => match words.get(&id) {
                 Some(summary) => {
                     let entry = summary_entry(place, summary, is_dissolved);
-                    match whole.get(&place.span.first()).filter(|_| place.span.count() == 1 && !is_dissolved) {
+                    match whole.get(&place.span.first()) {
                         Some(node) => LevelEntry { text: node.message.text(), tokens: node.tokens, ..entry },
                         None => entry,
                     }
