@@ -5,11 +5,11 @@
 //! - `figures` measures one [`Group`] of figures with [`Group::report`], which takes its [`Inputs`] and returns a
 //!   [`Report`]. Each [`Figure`] has a bar in `figures.toml` and the [`Measure`] of each peer, such as another store.
 //!   A [`Task`] is work that a group measures in a process of its own; an [`Appender`] names the store of such a task.
-//! - `eval` imports evaluation data into the [`EvalParts`] of a memory and asks its questions. [`evaluate`] writes a run
-//!   file as [`EvalOptions`] state, with messages packed into a [`Budget`]. [`fit()`] fits the ranker's weights to a
-//!   [`Fit`], which [`weights_file`] prints. [`question_mode()`] measures single contexts and returns a [`QuestionMode`],
-//!   [`running()`] those of an agent turn by turn and returns a [`Running`]. [`write_contexts`] writes blinded contexts
-//!   for readers, as [`ContextsOptions`] state, and [`judge()`] makes a table of the grades.
+//! - `eval` imports evaluation data into the [`EvalParts`] of a memory and asks its questions. [`evaluate`] writes a
+//!   run file as [`EvalOptions`] state, with messages packed into a [`Budget`]. [`fit()`] fits the ranker's weights to
+//!   a [`Fit`], which [`weights_file`] prints. [`question_mode()`] measures single contexts and returns a
+//!   [`QuestionMode`], [`running()`] those of an agent turn by turn and returns a [`Running`]. [`write_contexts`]
+//!   writes blinded contexts for readers, as [`ContextsOptions`] state, and [`judge()`] makes a table of the grades.
 //!
 //! [`Corpus`] generates the texts of the benches: the same texts from the same seed, on every machine.
 //!

@@ -105,8 +105,8 @@ impl WatchedFiles {
         has_news.then_some(ChangedFile { path, format, quiet: known.quiet, look })
     }
 
-    /// Notes that a file was captured with this look. A failed file is noted with [`TranscriptPart::All`]: it is returned again
-    /// after its next change.
+    /// Notes that a file was captured with this look. A failed file is noted with [`TranscriptPart::All`]: it is
+    /// returned again after its next change.
     pub fn taken(&mut self, changed: &ChangedFile, part: TranscriptPart) {
         if let Some(known) = self.known.get_mut(&changed.path) {
             known.taken = Some(changed.look);

@@ -101,8 +101,8 @@ enum Command {
     ///
     /// A summary stays as it was written, also when another summarizer is chosen. This command writes existing
     /// summaries again, from the same messages. The old ones stay in the log: recorded views show them, and new views
-    /// show the new ones. Where the text comes out the same, nothing is recorded. What a person wrote or dissolved stays
-    /// as it is unless --also-by-person is given.
+    /// show the new ones. Where the text comes out the same, nothing is recorded. What a person wrote or dissolved
+    /// stays as it is unless --also-by-person is given.
     Resummarize(resummarize::Args),
     /// Bring the caches of recall up to the last message
     Index(index::Args),
@@ -119,9 +119,9 @@ enum Command {
     /// Make the log smaller, also while it is written to
     ///
     /// Removes from the log's segments what later records have replaced: importance, pins, titles and tags. Messages,
-    /// summaries and roots stay the same. The segment that is being written to is not changed. A store from before notes
-    /// were records is rewritten: its messages that are notes become notes and leave the roots, also in that segment,
-    /// and versions from then cannot read the store any more.
+    /// summaries and roots stay the same. The segment that is being written to is not changed. A store from before
+    /// notes were records is rewritten: its messages that are notes become notes and leave the roots, also in that
+    /// segment, and versions from then cannot read the store any more.
     Vacuum(vacuum::Args),
     /// Print a proof that nothing was changed since an earlier root
     Prove(prove::Args),

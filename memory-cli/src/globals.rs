@@ -58,7 +58,8 @@ pub(crate) struct GlobalArgs {
     /// Send keys over plain http to other machines as well, where others can read them
     #[arg(long, env = "MEMORY_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
     plain_http: bool,
-    /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
+    /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or
+    /// none
     #[arg(long, value_name = "NAME|DIR", env = "MEMORY_RERANKER", default_value = "none")]
     reranker: String,
     /// The least score, a logit on the cross-encoder's scale, of a message among the hits [default: none]
@@ -76,7 +77,7 @@ pub(crate) struct GlobalArgs {
     /// How vectors are compared
     #[arg(long, value_name = "HOW", env = "MEMORY_VECTORS", default_value = "fastest")]
     vectors: Vectors,
-    /// What decides which summaries are written and what a model is shown: hierarchical, none, sliding-window, summarizing,
+    /// The manager of summaries and of what a model is shown: hierarchical, none, sliding-window, summarizing,
     /// semantic-summarizing, tiered, importance-window, query-aware or knowledge
     #[arg(long, value_name = "NAME", env = "MEMORY_MANAGER", default_value = Config::DEFAULT_MANAGER)]
     manager: String,
@@ -180,8 +181,8 @@ impl Globals {
     /// The configuration for a command that reads or writes the store.
     ///
     /// # Errors
-    /// [`NotFound`] when a command needs a store that exists, and none does: it must not make an empty one. [`Usage`] for a
-    /// least score without a cross-encoder.
+    /// [`NotFound`] when a command needs a store that exists, and none does: it must not make an empty one. [`Usage`]
+    /// for a least score without a cross-encoder.
     pub(crate) fn config(&self, access: Access) -> anyhow::Result<Config> {
         let store = self.store()?;
         if access != Access::Write {

@@ -16,8 +16,8 @@ pub enum Mark {
     /// A conversation that is done with: lists and `last` leave it out. Searches still find it, because an answer that
     /// silently misses what was said is worse than a hit too many.
     Archived,
-    /// A conversation whose messages are notes, as versions without [notes](crate::port::Note) kept them. Nothing sets it any
-    /// more.
+    /// A conversation whose messages are notes, as versions without [notes](crate::port::Note) kept them. Nothing sets
+    /// it any more.
     Companion,
 }
 

@@ -1,7 +1,7 @@
 //! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::port::Store),
 //! [`Source`](crate::port::Source), [`OwnedStore`](crate::port::OwnedStore), [`VectorIndex`](crate::port::VectorIndex),
-//! [`BlockCache`](crate::port::BlockCache), [`Derived`](crate::port::Derived), [`Summarizer`](crate::port::Summarizer) and
-//! [`ConversationManager`](crate::port::ConversationManager).
+//! [`BlockCache`](crate::port::BlockCache), [`Derived`](crate::port::Derived), [`Summarizer`](crate::port::Summarizer)
+//! and [`ConversationManager`](crate::port::ConversationManager).
 //!
 //! Requires the feature `testing`. Not for production.
 

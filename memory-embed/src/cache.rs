@@ -74,8 +74,8 @@ impl fmt::Debug for CacheKey {
 /// A hit returns exactly the vectors that the model computed. Vectors that are lost to damage or eviction are computed
 /// again. A failing disk is logged once and disables the cache; it is not an error.
 ///
-/// The cache does not know which conversation a text came from. As [`Derived`](memory_core::port::Derived) data it forgets
-/// the texts that a request names, or everything if the request names none.
+/// The cache does not know which conversation a text came from. As [`Derived`](memory_core::port::Derived) data it
+/// forgets the texts that a request names, or everything if the request names none.
 ///
 /// Two generations limit the size: vectors are appended to one file up to half of the allowed bytes; then it replaces
 /// the older file. A hit in the older file is copied to the newer one, so that vectors in use stay. Several processes

@@ -107,8 +107,8 @@ fn a_quantized_graph_that_says_something_else_is_refused() {
     assert!(matches!(error, ModelError::Gate { mean, .. } if mean < 0.99), "{error}");
 }
 
-/// `cargo xtask setup` does not fetch all-mpnet-base-v2, which takes 438 MB: this belongs to `cargo xtask nightly`, which
-/// fetches and demands it. Elsewhere, a run of CI included, it is skipped where the model is missing.
+/// `cargo xtask setup` does not fetch all-mpnet-base-v2, which takes 438 MB: this belongs to `cargo xtask nightly`,
+/// which fetches and demands it. Elsewhere, a run of CI included, it is skipped where the model is missing.
 #[test]
 fn nightly_both_graphs_of_mpnet_pass_and_say_what_texts_mean() {
     let store = ModelStore::discover(None).unwrap();

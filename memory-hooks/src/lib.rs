@@ -25,8 +25,8 @@
 //!    [`reminder`](Conversation::reminder) sums it up for a reader who continues with it.
 //!    [`details`](Conversation::details) and [`over_time`](Conversation::over_time) show messages with their parts, and
 //!    figures by periods.
-//! 9. [`MemoryBuilder::manager`] sets a [`ConversationManager`](memory_core::port::ConversationManager) of your own, which
-//!    keeps conversations small; [`MemoryBuilder::derived`] builds one on top of the present one
+//! 9. [`MemoryBuilder::manager`] sets a [`ConversationManager`](memory_core::port::ConversationManager) of your own,
+//!    which keeps conversations small; [`MemoryBuilder::derived`] builds one on top of the present one
 //!    ([`ExtendedManager`](memory_core::port::ExtendedManager)).
 //!
 //! # Threads

@@ -261,8 +261,8 @@ impl MemoryBuilder {
     }
 
     /// Builds the manager on the one that would be there otherwise, which `make` is given: usually a
-    /// [`ExtendedManager`](memory_core::port::ExtendedManager), which passes on whatever it does not do itself and keeps the
-    /// hooks below it. Called again, it builds on the manager that is derived so far.
+    /// [`ExtendedManager`](memory_core::port::ExtendedManager), which passes on whatever it does not do itself and
+    /// keeps the hooks below it. Called again, it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(
         mut self,

@@ -1,5 +1,5 @@
-//! A plugin's object with what its calls share. The object is destroyed on a separate thread, because its destructor may
-//! never return.
+//! A plugin's object with what its calls share. The object is destroyed on a separate thread, because its destructor
+//! may never return.
 
 use std::{
     fmt,
@@ -64,8 +64,8 @@ impl<T: Send + 'static> fmt::Debug for Plugin<T> {
 /// Maximum wait for the object's destructor.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Holds an object, which is there until it is dropped. Dropping waits at most [`PATIENCE`] for the object's destructor,
-/// then abandons it.
+/// Holds an object, which is there until it is dropped. Dropping waits at most [`PATIENCE`] for the object's
+/// destructor, then abandons it.
 struct Held<T: Send + 'static>(Option<T>);
 
 impl<T: Send + 'static> Drop for Held<T> {

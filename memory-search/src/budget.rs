@@ -49,18 +49,18 @@ pub(crate) fn share_of(budget: u32, share: f32) -> u32 {
 }
 
 /// Minimum bare probability of a hit that costs the whole budget; a budget filled at this price would contain a 25th of
-/// a hit. The bare probability is relevance without the sharpness that it was fitted with, which would leave out evidence
-/// far down the ranking.
+/// a hit. The bare probability is relevance without the sharpness that it was fitted with, which would leave out
+/// evidence far down the ranking.
 const LEAST_HITS: f64 = 0.04;
 const SHARPNESS: f64 = 1.5;
 
-/// Minimum sum of the relevance of all hits: below it nothing bears on the question, and nothing is worth its tokens. Many
-/// equal hits share their chance, so it is a sum. Fitted: the best hit of 2 % of the answered questions is below it, and of
-/// two fifths of those moved to conversations that do not answer them.
+/// Minimum sum of the relevance of all hits: below it nothing bears on the question, and nothing is worth its tokens.
+/// Many equal hits share their chance, so it is a sum. Fitted: the best hit of 2 % of the answered questions is below
+/// it, and of two fifths of those moved to conversations that do not answer them.
 const LEAST_BEARING: f32 = 0.005;
 
-/// For each hit, true if it is worth its price in tokens: all hits together have at least the relevance [`LEAST_BEARING`], and
-/// this one at least [`LEAST_HITS`] times its share of the budget.
+/// For each hit, true if it is worth its price in tokens: all hits together have at least the relevance
+/// [`LEAST_BEARING`], and this one at least [`LEAST_HITS`] times its share of the budget.
 ///
 /// Cross-encoder scores have no fitted probabilities, so if one is among the scores, every hit is worth its tokens.
 pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32) -> Vec<bool> {
@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_hit_is_worth_its_tokens_by_its_relevance() {
-        // Bare, a hit of 1 % has odds of 1 to 21.4: it brings 4.5 % of a hit, and is worth 1.12 times the budget of 2,000.
+        // Bare, a hit of 1 % has odds of 1 to 21.4: it brings 4.5 % of a hit, and is worth 1.12 times the budget of
+        // 2,000.
         check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 2_200], &[true, true]);
         check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 2_300], &[true, false]);
         check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 24_990], &[true, true]);

@@ -50,8 +50,8 @@ const INVENTION: [&str; 2] = [
     r"(?i)\b(my|mine|our|ours|we|us|i|his|her|their|that|those|this|these|earlier|again|last|before)\b",
 ];
 
-/// True if no message can answer a text: thanks, greetings, signs, and requests for a poem or a joke that refer to nothing
-/// that was said.
+/// True if no message can answer a text: thanks, greetings, signs, and requests for a poem or a joke that refer to
+/// nothing that was said.
 pub(crate) fn asks_nothing(text: &str) -> bool {
     static PATTERNS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(INVENTION).ok());
     let is = PATTERNS.as_ref().map(|patterns| patterns.matches(text));

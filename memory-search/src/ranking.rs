@@ -501,7 +501,8 @@ impl Ranking {
         }
     }
 
-    /// True if a node asks the question and does nothing else. A statement in the words of a query is what was looked for.
+    /// True if a node asks the question and does nothing else. A statement in the words of a query is what was looked
+    /// for.
     fn repeats_question(&self, candidate: usize) -> bool {
         if self.evidence.coverage.get(candidate).is_none_or(|coverage| *coverage < REPEATED) {
             return false;

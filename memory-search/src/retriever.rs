@@ -59,11 +59,11 @@ const LIKELY: f32 = 0.01;
 ///
 /// Postings are extended as messages are appended: in memory and, with a [`word_cache`](Self::word_cache), across runs.
 /// [`catch_up`](Retriever::catch_up) computes all missing vectors, however long it takes. A query computes them only if
-/// the searched conversations together lack the vectors of at most 64 pieces of text of 1 KiB, each message at least one. A message without a
-/// vector counts as the mean of those with one, and the weight of meaning is proportional to the share of messages with
-/// vectors. If the model, the index or all vectors are missing or fail, retrieval is by words and a notice states it;
-/// another notice states that some vectors are missing. A message that the model rejects, while it accepts others,
-/// never gets a vector.
+/// the searched conversations together lack the vectors of at most 64 pieces of text of 1 KiB, each message at least
+/// one. A message without a vector counts as the mean of those with one, and the weight of meaning is proportional to
+/// the share of messages with vectors. If the model, the index or all vectors are missing or fail, retrieval is by
+/// words and a notice states it; another notice states that some vectors are missing. A message that the model rejects,
+/// while it accepts others, never gets a vector.
 ///
 /// An unreadable node is neither a hit nor in an excerpt, and is reported. It counts as lost for the life of the
 /// retriever. Results from the word cache are read again before they are returned; if one is unreadable, its whole

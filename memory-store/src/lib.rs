@@ -5,8 +5,8 @@
 //! # Guide
 //!
 //! 1. Open a [`LogStore`] with [`LogStore::open`]; [`LogOptions`] sets its sizes and limits. It implements the port
-//!    [`Store`](memory_core::port::Store). [`LogStore::report`] returns the [`OpenReport`] with any [`Damage`], [`LostNodes`]
-//!    and [`TornTail`]. [`LogStore::open_read_only`] works on read-only media, too.
+//!    [`Store`](memory_core::port::Store). [`LogStore::report`] returns the [`OpenReport`] with any [`Damage`],
+//!    [`LostNodes`] and [`TornTail`]. [`LogStore::open_read_only`] works on read-only media, too.
 //! 2. Search by meaning with an [`AutoIndex`] next to the store. It scans small conversations and walks a graph of near
 //!    neighbours through large ones, as its [`AutoOptions`] state. [`ExactIndex`] always scans. Both implement
 //!    [`VectorIndex`](memory_core::port::VectorIndex).

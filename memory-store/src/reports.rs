@@ -17,7 +17,7 @@ use crate::ConversationLabel;
 pub(crate) struct Fault {
     /// The file.
     path: String,
-    /// What is wrong with it.
+    /// The fault.
     why: String,
 }
 

@@ -335,8 +335,8 @@ async fn all_notes(store: &LogStore, name: &str) -> Vec<Note> {
     notes
 }
 
-/// A version without notes kept them as messages: of a bridge, and of models with and without an owner. No version writes
-/// it again.
+/// A version without notes kept them as messages: of a bridge, and of models with and without an owner. No version
+/// writes it again.
 #[test]
 fn a_store_with_notes_as_messages_opens_for_ever_and_a_vacuum_makes_notes_of_them() {
     const NAMES: [&str; 4] = ["memory-notes", "memory-notes.ana", "retracted:list", "strands-documents:trip"];

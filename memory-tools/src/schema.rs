@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// What it is.
+    /// Input of a tool.
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "its schema is what is tested")]
     struct Asked {

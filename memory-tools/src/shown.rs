@@ -29,7 +29,7 @@ pub struct ShownMessage {
     /// How likely it bears on the question, 0 to 1
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance: Option<f64>,
-    /// What was said
+    /// Words of the message
     pub text: String,
     /// Whether this is a part: expand_node gives all
     #[serde(skip_serializing_if = "is_false")]

@@ -72,8 +72,8 @@ pub(crate) fn generated(item: &Value) -> Option<ContentBlock> {
     picture(&format!("data:image/{format};base64,{}", text("result")?))
 }
 
-/// Wraps the base64 texts of a message of Bedrock as bytes, in the form that Strands uses: those of pictures and files in
-/// blocks and in tool results, but not in the input of tools.
+/// Wraps the base64 texts of a message of Bedrock as bytes, in the form that Strands uses: those of pictures and files
+/// in blocks and in tool results, but not in the input of tools.
 pub(crate) fn wrap(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(wrap),

@@ -16,7 +16,8 @@ impl Summarizer for FirstSentences {
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
-        // A summarizer that asks a model awaits it here. If it fails, or breaks the budget, the built-in one takes over.
+        // A summarizer that asks a model awaits it here. If it fails, or breaks the budget, the built-in one takes
+        // over.
         Box::pin(async move {
             let mut text = String::new();
             for source in job.sources {

@@ -1,4 +1,5 @@
-//! A manager that is built on a shipped one: it counts the prompts that each conversation was shown in, over restarts too.
+//! A manager that is built on a shipped one: it counts the prompts that each conversation was shown in, over restarts
+//! too.
 
 use std::{
     collections::HashMap,

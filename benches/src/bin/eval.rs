@@ -1,7 +1,7 @@
 //! `eval --data DIR... --run PATH [--budget N|tenth] [--compare PATH]`: runs retrieval on data and writes run files.
-//! `eval --data DIR... --fit`: fits the ranker's weights. `eval --contexts OUT --data DIR...`: writes what a model would be
-//! shown for readers; `eval --judge OUT`: sheets of their answers, then a table of the grades.
-//! `eval --data DIR... --question-mode`: the figures of single contexts; `--running`: of an agent that runs turn by turn.
+//! `eval --data DIR... --fit`: fits the ranker's weights. `eval --contexts OUT --data DIR...`: writes what a model
+//! would be shown for readers; `eval --judge OUT`: sheets of their answers, then a table of the grades. `eval --data
+//! DIR... --question-mode`: the figures of single contexts; `--running`: of an agent that runs turn by turn.
 
 use std::{collections::BTreeSet, env, fs, path::PathBuf, sync::Arc};
 
@@ -41,7 +41,8 @@ struct Args {
     /// Plays the conversations turn by turn and prints what the prompts of a running agent cost and hold.
     #[arg(long, group = "mode", conflicts_with = "store")]
     running: bool,
-    /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an answer.
+    /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an
+    /// answer.
     #[arg(long)]
     questions: Option<usize>,
     /// The seed of the sample.
@@ -54,7 +55,8 @@ struct Args {
     /// Where to keep the imported and embedded data for the next run; by default it is not kept.
     #[arg(long)]
     store: Option<PathBuf>,
-    /// The embedding model of a new store, as `memory --embedding-model` takes it; `NAME/fp32` for one in full precision.
+    /// The embedding model of a new store, as `memory --embedding-model` takes it; `NAME/fp32` for one in full
+    /// precision.
     #[arg(long)]
     embedding_model: Option<String>,
     /// Retrieves by words alone.

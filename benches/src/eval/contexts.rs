@@ -190,8 +190,8 @@ struct Dealt {
     condition: Condition,
 }
 
-/// The files of each reader, in reading order. Every question is read under both conditions, but no reader gets the same
-/// question twice. Each reader gets about equally many files of both conditions.
+/// The files of each reader, in reading order. Every question is read under both conditions, but no reader gets the
+/// same question twice. Each reader gets about equally many files of both conditions.
 ///
 /// # Errors
 /// With fewer than two readers, because one of them would see both.

@@ -18,8 +18,8 @@ const PLAYED: [&str; 2] = ["locomo", "beam100k"];
 /// hundredths.
 const QUESTIONS: usize = 228;
 
-/// Measures the figures of question mode, with stores under `directory`. Without the evaluation data there is nothing to
-/// measure, and a message states it.
+/// Measures the figures of question mode, with stores under `directory`. Without the evaluation data there is nothing
+/// to measure, and a message states it.
 pub(super) fn questions(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figure>> {
     let modes = each("questions", OF_QUESTIONS, directory, eval, |parts, data| {
         block_on(eval::question_mode(&EvalParts::of(parts), data, QUESTIONS, true))

@@ -30,11 +30,11 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Appends one message to a conversation, which begins with it if it is new.
 ///
-/// Returns when the message is on disk, and prints its number. Summaries are written and messages are embedded later, by
-/// `memory context` and `memory index`.
+/// Returns when the message is on disk, and prints its number. Summaries are written and messages are embedded later,
+/// by `memory context` and `memory index`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// What was said; standard input without it, up to its end and without its last line end
+    /// The text of the message; standard input without it, up to its end and without its last line end
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     /// The conversation, by its whole name; one of a new name begins [default: the only one]
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Your own name for the message: a message under a key that the conversation has is not appended again
     #[arg(long, value_name = "KEY", value_parser = MessageKey::new)]
     key: Option<MessageKey>,
-    /// What else is known of it: a JSON object
+    /// The metadata of the message: a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     metadata: Option<Box<RawValue>>,
     /// Keep its words out of all summaries

@@ -14,8 +14,8 @@ use crate::{
 /// Serves conversation managers and sessions to an agent in another language, as JSON lines.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// Read requests from standard input, one JSON object a line, and answer each with one line on standard output, until
-    /// the input ends. With `--summarizer caller` the program is asked for summaries meanwhile
+    /// Read requests from standard input, one JSON object a line, and answer each with one line on standard output,
+    /// until the input ends. With `--summarizer caller` the program is asked for summaries meanwhile
     #[arg(long, required = true)]
     stdio: bool,
     /// The longest line that is read

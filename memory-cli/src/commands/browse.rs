@@ -22,8 +22,8 @@ use crate::{
 
 /// Shows a conversation level by level.
 ///
-/// On a terminal it is moved through by keys (? lists them): one level down, source messages, find, rewrite or dissolve a
-/// summary. With an option for a part of it, in a pipe, and with --plain or --json it is printed.
+/// On a terminal it is moved through by keys (? lists them): one level down, source messages, find, rewrite or dissolve
+/// a summary. With an option for a part of it, in a pipe, and with --plain or --json it is printed.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -32,16 +32,16 @@ pub(crate) struct Args {
     conversation: resolve::One,
     #[command(flatten)]
     others: resolve::Others,
-    /// Also recall from earlier conversations that the question mentions by their title or time ("as we discussed in the
-    /// Rome trip"), at most three; a notice names them. Those of other owners are never followed
+    /// Also recall from earlier conversations that the question mentions by their title or time ("as we discussed in
+    /// the Rome trip"), at most three; a notice names them. Those of other owners are never followed
     #[arg(long, conflicts_with = "as_of")]
     follow_mentions: bool,
     /// The most tokens of the whole context, the question included
     #[arg(long, value_name = "TOKENS", default_value_t = PromptOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
     budget: u32,
-    /// For an agent that runs turn by turn: what was shown at the turn before, byte for byte, and what was said since; where
-    /// that does not fit, the window moves. A question is asked aside and changes no later turn
+    /// For an agent that runs turn by turn: what was shown at the turn before, byte for byte, and what was said since;
+    /// where that does not fit, the window moves. A question is asked aside and changes no later turn
     #[arg(long, conflicts_with_all = ["as_of", "scope"])]
     turn: bool,
     /// Messages shown before and after each recalled one
@@ -66,16 +66,16 @@ pub(crate) struct Args {
     /// The application's own instructions, which --messages prints as the system's words; the budget includes them
     #[arg(long, value_name = "TEXT", requires = "messages", conflicts_with = "as_of")]
     system: Option<String>,
-    /// The model that --messages are for, by its name at its provider: its own signed reasoning is kept. Without it, and
-    /// for other models, reasoning that only the model that wrote it can read is left out
+    /// The model that --messages are for, by its name at its provider: its own signed reasoning is kept. Without it,
+    /// and for other models, reasoning that only the model that wrote it can read is left out
     #[arg(long, value_name = "NAME", requires = "messages")]
     for_model: Option<String>,
     /// Do not record what is shown; without this flag, --as-of can show it again later
     #[arg(long)]
     no_record: bool,
     /// Print what was shown last before the conversation went on after a node, or until a time (of a date, the end of
-    /// the day), byte for byte; vN is view N of `memory replay`. Where nothing was shown by then, and for a question, it prints what would have been
-    /// shown, and says so
+    /// the day), byte for byte; vN is view N of `memory replay`. Where nothing was shown by then, and for a question,
+    /// it prints what would have been shown, and says so
     #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["no_record", "scope"])]
     as_of: Option<AsOf>,
     // The filter is last, since its heading would stand over any options after it.

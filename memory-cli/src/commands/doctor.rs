@@ -18,9 +18,9 @@ use crate::{
 
 /// Reports what is damaged, what is whole, what is missing, and what to do.
 ///
-/// Reads every byte of the log and changes nothing, also while the store is written to. It also looks at the configuration,
-/// the embedding model and its runtime, plugins and installed hooks, and sends nothing anywhere. Exits with 0 only if the
-/// store is whole and nothing that is asked for fails; what is only missing is no failure.
+/// Reads every byte of the log and changes nothing, also while the store is written to. It also looks at the
+/// configuration, the embedding model and its runtime, plugins and installed hooks, and sends nothing anywhere. Exits
+/// with 0 only if the store is whole and nothing that is asked for fails; what is only missing is no failure.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Make a new store of all that is whole in this directory, which must be empty or not exist yet

@@ -47,8 +47,8 @@ fn shape() -> impl TypedValueParser<Value = Shape> {
 
 /// Writes conversations to files.
 ///
-/// By default they are files that `memory import` brings back to the same root. With --format they are messages for other
-/// programs, or a page to read.
+/// By default they are files that `memory import` brings back to the same root. With --format they are messages for
+/// other programs, or a page to read.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

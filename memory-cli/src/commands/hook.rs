@@ -54,11 +54,12 @@ enum Command {
 }
 
 /// Takes what is new in the transcript that an event names. It embeds and summarizes nothing: `memory index` embeds
-/// later, and the next `memory context` writes summaries. At the start of a session it prints a reminder of where things
-/// stood in the same directory.
+/// later, and the next `memory context` writes summaries. At the start of a session it prints a reminder of where
+/// things stood in the same directory.
 #[derive(Debug, ClapArgs)]
 struct Call {
-    /// Fail where something goes wrong. Without this flag a failure is one line on standard error, and the agent goes on
+    /// Fail where something goes wrong. Without this flag a failure is one line on standard error, and the agent goes
+    /// on
     #[arg(long)]
     strict: bool,
     /// The most tokens of the reminder; 0 for none

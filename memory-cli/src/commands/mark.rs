@@ -8,8 +8,8 @@ use crate::{Access, globals::Globals, open};
 
 /// Marks a conversation as important or archived, or shows its marks.
 ///
-/// An important one is listed by `memory list --important`. An archived one is left out of lists and of `last`; searches
-/// and its name find it as before.
+/// An important one is listed by `memory list --important`. An archived one is left out of lists and of `last`;
+/// searches and its name find it as before.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

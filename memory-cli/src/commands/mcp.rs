@@ -24,8 +24,8 @@ const MOST_TOKEN_BYTES: u64 = 8_192;
 
 /// Serves the memory to models as tools, over the Model Context Protocol (MCP).
 ///
-/// Without --http it serves one client on standard input and output, as clients start it. docs/mcp.md describes the tools
-/// and how clients are configured.
+/// Without --http it serves one client on standard input and output, as clients start it. docs/mcp.md describes the
+/// tools and how clients are configured.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// How much is said of each tool: clients pay for it in every prompt

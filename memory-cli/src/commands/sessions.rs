@@ -15,8 +15,8 @@ use crate::{Access, failure::Usage, globals::Globals, open};
 
 /// Lists, shows, begins and archives sessions: conversations, and agents' conversations that belong together.
 ///
-/// Without a subcommand it lists them, as `memory list` does. `memory title`, `tag`, `mark`, `resume` and `export` take the
-/// same names.
+/// Without a subcommand it lists them, as `memory list` does. `memory title`, `tag`, `mark`, `resume` and `export` take
+/// the same names.
 #[derive(Debug, ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
 #[group(skip)]
@@ -80,7 +80,7 @@ struct Create {
     /// Its name
     #[arg(value_name = "NAME")]
     name: ConversationId,
-    /// What the user says first
+    /// The first message of the user
     #[arg(value_name = "TEXT")]
     text: String,
     /// Its title [default: by the first message]

@@ -25,8 +25,8 @@ const MOST_CHARS: usize = 4_000;
 
 /// Prints messages of a conversation word for word, or its state.
 ///
-/// Without numbers these are the last ones. `memory expand` prints one message for a program, `memory browse` the levels
-/// of a conversation with the beginnings of its messages.
+/// Without numbers these are the last ones. `memory expand` prints one message for a program, `memory browse` the
+/// levels of a conversation with the beginnings of its messages.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -19,11 +19,11 @@ use crate::{Access, globals::Globals, open, output::grouped};
 
 /// Shows what is stored, what compression saves and what it takes on disk.
 ///
-/// Bytes are those of the log and of everything derived from it, by all models. Messages are counted as they are hashed,
-/// so their bytes are the same in every store and in every format of the log.
+/// Bytes are those of the log and of everything derived from it, by all models. Messages are counted as they are
+/// hashed, so their bytes are the same in every store and in every format of the log.
 ///
-/// `in full` are the tokens of a view that shows every message word for word, `view` those of the smallest view that covers
-/// every message; both count what a message costs beside its text.
+/// `in full` are the tokens of a view that shows every message word for word, `view` those of the smallest view that
+/// covers every message; both count what a message costs beside its text.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -17,8 +17,8 @@ use crate::{
 
 /// Lists the recorded summaries of a conversation, or repairs one as a person wants it.
 ///
-/// Without a subcommand it lists them. Nothing is lost by a repair: what stood there stays in the log, recorded views show
-/// it as before, and `--replaced` lists it.
+/// Without a subcommand it lists them. Nothing is lost by a repair: what stood there stays in the log, recorded views
+/// show it as before, and `--replaced` lists it.
 #[derive(Debug, ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
 #[group(skip)]
@@ -41,9 +41,9 @@ enum Command {
 
 /// Shows the parts of a META or an ARCHIVE in its place, until it is rewritten.
 ///
-/// For a summary that misleads and is worth no words of your own. A context then shows what it was made from, which takes
-/// more tokens. What was made from it stays as it was written. `memory summaries rewrite` puts words there again, and so
-/// does `memory resummarize --also-by-person`.
+/// For a summary that misleads and is worth no words of your own. A context then shows what it was made from, which
+/// takes more tokens. What was made from it stays as it was written. `memory summaries rewrite` puts words there again,
+/// and so does `memory resummarize --also-by-person`.
 #[derive(Debug, ClapArgs)]
 struct Dissolve {
     /// The number of the summary, as `memory summaries` lists it

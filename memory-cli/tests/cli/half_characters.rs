@@ -1,5 +1,5 @@
-//! Half of a surrogate pair in JSON, as programs write it where they cut a text: at every door U+FFFD stands for it, and
-//! everything else is kept.
+//! Half of a surrogate pair in JSON, as programs write it where they cut a text: at every door U+FFFD stands for it,
+//! and everything else is kept.
 #![expect(clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use serde_json::{Value, json};

@@ -25,8 +25,8 @@ const KEY: &str = "sk-Very/Secret+Key=12345&67890";
 const OPENAI: &str = "openai:x?dimensions=4";
 const BEDROCK: &str = "bedrock:amazon.titan-embed-text-v1";
 
-/// A server that repeats the headers it was sent, in every form that a key can take, with the status that its path begins
-/// with, or 400.
+/// A server that repeats the headers it was sent, in every form that a key can take, with the status that its path
+/// begins with, or 400.
 struct Echo {
     address: SocketAddr,
     requests: Arc<AtomicUsize>,

@@ -117,8 +117,8 @@ pub struct ViewRequest<'a> {
     pub budget: u32,
     /// The question, for a manager whose history depends on it.
     pub question: &'a str,
-    /// Tokens that the history should take at most if it does not fit verbatim. A history whose smallest view needs more
-    /// takes more; a strategy that puts more into the history takes its own share.
+    /// Tokens that the history should take at most if it does not fit verbatim. A history whose smallest view needs
+    /// more takes more; a strategy that puts more into the history takes its own share.
     pub most: u32,
     /// Tokens that the messages after the last user's message may take before they are shortened, if the history does
     /// not fit verbatim.

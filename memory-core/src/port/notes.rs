@@ -131,8 +131,9 @@ impl ConversationId {
         }
     }
 
-    /// Checks that a conversation of this name may begin for `owner`. One whose name is [kept for notes](Self::of_notes)
-    /// begins with a note of the owner in its name, or else one owner could lock out another or feed them notes.
+    /// Checks that a conversation of this name may begin for `owner`. One whose name is [kept for
+    /// notes](Self::of_notes) begins with a note of the owner in its name, or else one owner could lock out another or
+    /// feed them notes.
     ///
     /// # Errors
     /// [`StoreError::UnfitName`] as for [`Self::check_new`], or [`StoreError::Reserved`].

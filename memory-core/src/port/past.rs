@@ -14,9 +14,9 @@ use crate::{
 /// One conversation of a store as it was when it ended with a certain message; read-only.
 ///
 /// Contains the messages up to that one, the summaries that cover no later message, and the views that were recorded
-/// before the next message, and no notes. Importance and pins are current; title and tags are those at the construction of this
-/// value; superseded summaries show their newest text. Other conversations are not found. A memory over this store
-/// shows what it would have shown then, and records nothing.
+/// before the next message, and no notes. Importance and pins are current; title and tags are those at the construction
+/// of this value; superseded summaries show their newest text. Other conversations are not found. A memory over this
+/// store shows what it would have shown then, and records nothing.
 #[derive(Clone, Debug)]
 pub struct PastStore {
     store: Arc<dyn Store>,

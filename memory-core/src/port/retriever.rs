@@ -114,8 +114,8 @@ pub struct Hit {
     pub node: Arc<Node>,
     /// Score of the node.
     pub score: Score,
-    /// Probability that the node bears on the question, 0..=1, comparable between answers: below 0.1 for the best hit of
-    /// most questions that nothing answers. `None` if unknown.
+    /// Probability that the node bears on the question, 0..=1, comparable between answers: below 0.1 for the best hit
+    /// of most questions that nothing answers. `None` if unknown.
     pub relevance: Option<f32>,
     /// Signals, the largest share first.
     pub signals: Vec<Signal>,
@@ -308,8 +308,8 @@ pub struct Excerpt {
     /// The hits in it, best first.
     pub hits: Vec<Hit>,
     /// Parts to show of messages longer than [`RecallRequest::longest`], as byte ranges of
-    /// [`Message::text`](crate::Message::text), in order of node and text: none empty, no two overlap, with ends between
-    /// graphemes and outside of numbers. A message without a part here is shown whole.
+    /// [`Message::text`](crate::Message::text), in order of node and text: none empty, no two overlap, with ends
+    /// between graphemes and outside of numbers. A message without a part here is shown whole.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub cuts: Vec<(NodeId, Range<usize>)>,
 }
@@ -351,11 +351,11 @@ pub struct Recall {
     /// Excerpts of the request's conversation first, then those of others, by name; by time within each. No two overlap
     /// or touch.
     pub excerpts: Vec<Excerpt>,
-    /// Tokens that the excerpts cost, as the request counts them. The cost of a message shown in part is an estimate: its
-    /// tokens in proportion to the bytes shown, with eight more for each part, and a tenth on top.
+    /// Tokens that the excerpts cost, as the request counts them. The cost of a message shown in part is an estimate:
+    /// its tokens in proportion to the bytes shown, with eight more for each part, and a tenth on top.
     pub tokens: u64,
-    /// Hits that did not justify their tokens, whether or not room for them is left: all of them, without an excerpt, if
-    /// nothing is likely to bear on the question.
+    /// Hits that did not justify their tokens, whether or not room for them is left: all of them, without an excerpt,
+    /// if nothing is likely to bear on the question.
     pub not_worth: Option<HeldBack>,
     /// Hits for which there was no room.
     pub no_room: Option<HeldBack>,

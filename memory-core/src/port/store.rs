@@ -273,8 +273,8 @@ impl fmt::Debug for Lease {
 /// Contract, which `testing::store_conformance` checks:
 /// - `append` and `record` return once their data would survive a crash. A batch is written completely or not at all,
 ///   in order, and not interleaved with others; dropping the future neither loses nor repeats it.
-/// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first append, or with a
-///   note.
+/// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first append, or with
+///   a note.
 /// - A message whose key is in the conversation already is not written again. A *different* message under the same key
 ///   is [`StoreError::KeyConflict`], and its batch writes nothing.
 /// - Reads see everything that was acknowledged before they began, and return exactly what was appended.
@@ -314,8 +314,8 @@ pub trait Store: Source {
     /// Records events of a conversation. If the first one is a note, the conversation is begun for `owner` if needed.
     ///
     /// A summary must have a level above FULL, span existing nodes, and name children whose spans tile its own; a view
-    /// must cover its messages, as [`check_view`](crate::view::check_view) specifies; a note must have the number after the
-    /// last one's, and existing nodes as sources.
+    /// must cover its messages, as [`check_view`](crate::view::check_view) specifies; a note must have the number after
+    /// the last one's, and existing nodes as sources.
     ///
     /// # Errors
     /// [`StoreError::NoteConflict`] if another note has the number, and nothing is recorded; otherwise as for

@@ -40,7 +40,8 @@ impl Period {
         }
     }
 
-    /// The beginning of the day, week or month that a time is in; `None` for an unknown time and one outside the calendar.
+    /// The beginning of the day, week or month that a time is in; `None` for an unknown time and one outside the
+    /// calendar.
     #[must_use]
     pub fn start(self, at: Timestamp) -> Option<Timestamp> {
         let time = jiff::Timestamp::from_millisecond(at.as_millis()).ok().filter(|_| at.is_known())?;

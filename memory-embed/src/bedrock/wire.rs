@@ -24,9 +24,9 @@ struct NovaResponse {
     embeddings: Vec<TitanResponse>,
 }
 
-/// Request body for the vectors of `texts`, as documented under "Inference request parameters" in the Amazon Bedrock and
-/// Amazon Nova user guides. A family that takes one text gets the first. Every family is asked not to truncate, so that
-/// a text that is too long is an error.
+/// Request body for the vectors of `texts`, as documented under "Inference request parameters" in the Amazon Bedrock
+/// and Amazon Nova user guides. A family that takes one text gets the first. Every family is asked not to truncate, so
+/// that a text that is too long is an error.
 pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) -> Vec<u8> {
     let text = texts.first().map(String::as_str).unwrap_or_default();
     let by = |document, query| match purpose {

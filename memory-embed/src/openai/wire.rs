@@ -23,7 +23,8 @@ const TOO_LONG: [&str; 6] = [
     "too large",
 ];
 
-/// Messages about texts that are too long with status 500, from llama.cpp and Ollama. Other failures with that status are retried.
+/// Messages about texts that are too long with status 500, from llama.cpp and Ollama. Other failures with that status
+/// are retried.
 const TOO_LONG_IN_A_FAILURE: [&str; 3] =
     ["too large to process", "larger than the max context", "exceeds the context length"];
 

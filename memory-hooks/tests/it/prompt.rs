@@ -381,7 +381,8 @@ fn text_of_the_conversation_cannot_pass_for_the_layout() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("[Message ")).count(), 1);
 }
 
-/// Recalls every third message that is not shown, each worth less than the one before, for twice the tokens that it may.
+/// Recalls every third message that is not shown, each worth less than the one before, for twice the tokens that it
+/// may.
 ///
 /// Counts how often it was asked and how many messages it gave last.
 #[derive(Debug)]

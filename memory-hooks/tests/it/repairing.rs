@@ -1,4 +1,5 @@
-//! Summaries that a person rewrites or dissolves: their words or their parts are shown, and old views stay as they were.
+//! Summaries that a person rewrites or dissolves: their words or their parts are shown, and old views stay as they
+//! were.
 
 use std::sync::Arc;
 

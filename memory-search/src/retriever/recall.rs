@@ -213,7 +213,8 @@ async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> R
     Ok(repeats)
 }
 
-/// For each hit, false if it repeats the question, or has no content, such as thanks, and does not answer such a repeat.
+/// For each hit, false if it repeats the question, or has no content, such as thanks, and does not answer such a
+/// repeat.
 async fn are_evidence(
     hits: &[Candidate],
     ranked: &[SourceNode],

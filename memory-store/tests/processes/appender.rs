@@ -13,8 +13,8 @@ use crate::child::{self, Failure, say};
 /// The entry of the child. Its arguments: store, conversation, number of threads, and work to do beside appending.
 ///
 /// It says `NODE TEXT` for each acknowledged message. The work is `vacuum`, `compress`, `expand`, or `backup` to
-/// `STORE.backup`, each in a thread of its own, which says `worked` each time; or `checkpoint`, and the writer makes one
-/// after every commit group.
+/// `STORE.backup`, each in a thread of its own, which says `worked` each time; or `checkpoint`, and the writer makes
+/// one after every commit group.
 #[test]
 fn as_a_child_appends_until_it_is_killed() {
     child::run(append_until_killed);

@@ -16,9 +16,9 @@ use crate::child::{self, Failure, say};
 /// The entry of the child. Its arguments: store, run, number of threads, and work to do beside that.
 ///
 /// It goes on with every conversation that there is, beginning with `talk`, and says one line for each thing that was
-/// acknowledged: `said CONVERSATION NODE TEXT` and `forked CHILD PARENT NODE`. The node that a conversation is forked at
-/// is summarized and pinned before, and unpinned in the parent afterwards. The run is part of the names of the forks.
-/// The work is `vacuum` in another thread, or `checkpoint` after every commit group.
+/// acknowledged: `said CONVERSATION NODE TEXT` and `forked CHILD PARENT NODE`. The node that a conversation is forked
+/// at is summarized and pinned before, and unpinned in the parent afterwards. The run is part of the names of the
+/// forks. The work is `vacuum` in another thread, or `checkpoint` after every commit group.
 #[test]
 fn as_a_child_forks_until_it_is_killed() {
     child::run(fork_until_killed);

@@ -16,8 +16,8 @@ use crate::child::{self, Failure, say};
 
 /// The entry of the child. Its arguments: `write` or `read`, store and conversation.
 ///
-/// It appends or reads until a line comes in, then says how much it did, and with the next line what it verified: nodes,
-/// verified nodes and the root.
+/// It appends or reads until a line comes in, then says how much it did, and with the next line what it verified:
+/// nodes, verified nodes and the root.
 #[test]
 fn as_a_child_works_until_it_is_asked() {
     child::run(work_until_asked);

@@ -31,7 +31,7 @@ pub(crate) struct Files;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     command: Command,
-    /// Of a file or directory under /memories
+    /// A file or directory under /memories
     path: Option<String>,
     /// view: first and last line, -1 for the end
     view_range: Option<Vec<i64>>,

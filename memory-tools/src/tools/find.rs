@@ -54,7 +54,7 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// In order of conversation and message
     matches: Vec<FoundMatch>,
-    /// What was not searched
+    /// Parts that were not searched
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notices: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

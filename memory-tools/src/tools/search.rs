@@ -63,7 +63,7 @@ pub(crate) struct Output {
     /// Sources quoted in this answer
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_used: Option<String>,
-    /// What the search could not do
+    /// Limits of this search
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notices: Vec<String>,
     /// Give it as cursor for the next ones

@@ -7,8 +7,8 @@ use crate::{eval::Asked, figure::quantile};
 pub(super) const BEARING: [&str; 5] = ["coverage", "coverage_window", "heard", "nearness", "match"];
 pub(super) const FEATURES: usize = 2;
 
-/// Names of what a probability depends on: the evidence, the score relative to the best one, the logarithm of its share of
-/// the softmax of all scores, and a constant for each kind of conversation.
+/// Names of what a probability depends on: the evidence, the score relative to the best one, the logarithm of its share
+/// of the softmax of all scores, and a constant for each kind of conversation.
 pub(super) const INPUTS: [&str; BEARING.len() + 2 + KINDS] = [
     "coverage",
     "coverage_window",
@@ -26,8 +26,8 @@ pub(super) type Inputs = [f64; INPUTS.len()];
 
 /// Strength of the regularization.
 const L2: f64 = 1e-4;
-/// Factor of the fitted weights. A bare fit is calibrated better than needed and commits itself too little: the best hit of
-/// an answered question has less than a half, that of a moved one more than a tenth.
+/// Factor of the fitted weights. A bare fit is calibrated better than needed and commits itself too little: the best
+/// hit of an answered question has less than a half, that of a moved one more than a tenth.
 const SHARPNESS: f64 = 1.5;
 const BINS: usize = 10;
 

@@ -37,8 +37,8 @@ const CODEX: [&str; 6] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Pr
 pub(super) struct Args {
     #[arg(value_enum)]
     agent: Agent,
-    /// The settings of the project in the working directory, instead of this user's: `.claude/settings.local.json`, which
-    /// is not committed, or `.codex/hooks.json`
+    /// The settings of the project in the working directory, instead of this user's: `.claude/settings.local.json`,
+    /// which is not committed, or `.codex/hooks.json`
     #[arg(long)]
     project: bool,
     /// Write without asking

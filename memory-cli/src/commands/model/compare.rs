@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// The most questions
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     questions: u32,
-    /// What a million tokens cost of the first and of the second model, in any currency [default: unknown]
+    /// The price of a million tokens of the first and of the second model, in any currency [default: unknown]
     #[arg(long, value_name = "A,B", value_parser = prices)]
     prices: Option<[f64; 2]>,
 }

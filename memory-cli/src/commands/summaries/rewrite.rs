@@ -18,14 +18,15 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Puts your own words in the place of a summary.
 ///
-/// Its level and messages stay. The text may have as many tokens as a summary of that level and of those messages. Words
-/// of messages that are kept out of summaries are removed from it. `memory resummarize` leaves it as it is.
+/// Its level and messages stay. The text may have as many tokens as a summary of that level and of those messages.
+/// Words of messages that are kept out of summaries are removed from it. `memory resummarize` leaves it as it is.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The number of the summary, as `memory summaries` lists it
     #[arg(value_name = "NUMBER", value_parser = number)]
     summary: SummaryId,
-    /// The new text [default: from standard input, or on a terminal from $VISUAL or $EDITOR, which opens with the old text]
+    /// The new text [default: from standard input, or on a terminal from $VISUAL or $EDITOR, which opens with the old
+    /// text]
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     #[command(flatten)]

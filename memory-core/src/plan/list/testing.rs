@@ -3,8 +3,9 @@
 use super::item::{ListItem, Listed};
 use crate::{ContentBlock, Json, Message, Role};
 
-/// Messages by letters, apart by spaces: `u` user, `m` model, a capital letter a tool call and the small one of the same
-/// letter its result. Letters that stand together are one message: `AB ab` is two parallel calls and their results.
+/// Messages by letters, apart by spaces: `u` user, `m` model, a capital letter a tool call and the small one of the
+/// same letter its result. Letters that stand together are one message: `AB ab` is two parallel calls and their
+/// results.
 pub(super) fn messages(shape: &str) -> Vec<Message> {
     shape.split_whitespace().enumerate().map(|(index, letters)| message(index, letters)).collect()
 }

@@ -99,8 +99,8 @@ pub(super) struct Layer<'a> {
     pub(super) entries: &'a [u32],
 }
 
-/// Nodes that a walk has visited: a bit for each. Clearing touches only words that were set, so that a walk costs what it visits, whatever the
-/// size of the graph.
+/// Nodes that a walk has visited: a bit for each. Clearing touches only words that were set, so that a walk costs what
+/// it visits, whatever the size of the graph.
 #[derive(Debug, Default)]
 struct Visited {
     words: Vec<u64>,

@@ -36,8 +36,8 @@ impl LogStore {
     }
 
     /// Rewrites sealed segments with dead records: importances, pins, titles and tags that later ones have replaced.
-    /// Messages, summaries and roots stay. Messages that are notes, as versions without notes kept them, become notes; a
-    /// conversation of them has no messages after that, and the root of none.
+    /// Messages, summaries and roots stay. Messages that are notes, as versions without notes kept them, become notes;
+    /// a conversation of them has no messages after that, and the root of none.
     ///
     /// Others go on reading and writing. A segment is replaced whole, by a rename. A reader of the old file goes on
     /// reading it until it looks again. A crash leaves the old segments or the new ones, both with the same contents.
@@ -64,7 +64,8 @@ impl LogStore {
         })
     }
 
-    /// Takes the lease for only this call. [`Store::lease`](memory_core::port::Store::lease) shares one within the opening.
+    /// Takes the lease for only this call. [`Store::lease`](memory_core::port::Store::lease) shares one within the
+    /// opening.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.
