@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use self::{
     answer::ListAnswer,
-    caller::{CALLER, Caller},
+    caller::Caller,
     items::{Items, Retractions},
     lists::ListBridge,
     message::StrandsMessage,
@@ -32,7 +32,7 @@ use self::{
 use crate::{Access, globals::Globals};
 
 pub(crate) use self::{
-    caller::{CallersModel, Question, Questions},
+    caller::{CALLER, CallersModel, Question, Questions},
     error::BridgeError,
     input::RequestLines,
     request::Request,

@@ -21,6 +21,7 @@ use clap::{ArgMatches, Command, parser::ValueSource};
 use directories::ProjectDirs;
 use memory_core::plan::{ManagerNameError, strategy_named};
 use memory_files::Links;
+use memory_plugins::{Registry, StrategyKind};
 use serde_json::Value;
 
 pub(crate) use self::{
@@ -29,7 +30,7 @@ pub(crate) use self::{
     secret::{hidden, is_secret, shown_text, without_texts},
     template::template,
 };
-use crate::{Config, failure::Listed};
+use crate::{Config, bridge::CALLER, failure::Listed};
 
 /// The environment variable that names the file.
 pub(crate) const VARIABLE: &str = "MEMORY_CONFIG";
@@ -161,6 +162,37 @@ impl ConfigFile {
         let why = without_texts(why, &serde_json::from_str(text).unwrap_or_default());
         let fault = Fault::new(FaultKind::Value, at.map(|setting| setting.place), why).at(None, key);
         self.faults.push(fault);
+        self.faults.sort_by_key(|fault| fault.place);
+    }
+
+    /// Adds the plugins that cannot be loaded, and the strategies that neither this build nor a plugin of the file has.
+    /// Loading runs the code of plugins, so reading alone does not check this.
+    pub(crate) fn check_strategies(&mut self) {
+        let mut registry = Registry::with_builtins();
+        let mut faults = Vec::new();
+        let mut refuse = |setting: &Setting, why: String| {
+            faults.push(Fault::new(FaultKind::Value, Some(setting.place), why).at(None, setting.key.name));
+        };
+        if let Some(plugins) = self.find(None, "plugins") {
+            let loaded = plugins.texts.iter().flat_map(|directory| registry.load_dir(Path::new(directory)));
+            loaded.filter_map(Result::err).for_each(|error| refuse(plugins, error.to_string()));
+        }
+        for setting in &self.settings {
+            let chosen = setting.texts.first().filter(|_| setting.key.table.is_none());
+            let (kind, name) = match (setting.key.name, &setting.strategy, chosen) {
+                (CONFIGURE, Some(strategy), _) => (None, strategy),
+                ("summarizer", _, Some(name)) if name != CALLER => (Some(StrategyKind::Summarizer), name),
+                ("scorer", _, Some(name)) => (Some(StrategyKind::Scorer), name),
+                _ => continue,
+            };
+            let of_kind = registry.list().filter(|info| kind.is_none_or(|kind| info.kind == kind));
+            let known: Vec<_> = of_kind.map(|info| info.name.as_str()).collect();
+            if !known.contains(&name.as_str()) {
+                let kind = kind.map_or_else(|| "strategy".to_owned(), |kind| kind.to_string());
+                refuse(setting, format!("no {kind} is called `{name}`; there are {}", known.join(", ")));
+            }
+        }
+        self.faults.extend(faults);
         self.faults.sort_by_key(|fault| fault.place);
     }
 

@@ -15,7 +15,7 @@ use super::message::StrandsMessage;
 use crate::Config;
 
 /// The name of the summarizer that is the caller.
-pub(super) const CALLER: &str = "caller";
+pub(crate) const CALLER: &str = "caller";
 /// The summarizer that takes its place if it fails.
 const OFFLINE: &str = "spans";
 /// Time limit of a reply of the caller.

@@ -25,8 +25,8 @@ use crate::{
 
 /// The configuration file: what holds and where it comes from, what is wrong, a template.
 ///
-/// docs/configuration.md lists its keys. A flag comes before an environment variable, that before the file, and the file
-/// before what is built in.
+/// docs/configuration.md lists its keys. A flag comes before an environment variable, that before the file, and the
+/// file before what is built in.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -38,8 +38,8 @@ enum Command {
     /// Show every setting, its value and where that comes from
     ///
     /// That is a flag of this call, an environment variable, a line of the configuration file, or what is built in. A
-    /// setting that has no value is shown as a dash. Of the tables of strategies and managers only switches and numbers are
-    /// shown, since any text in them may be a secret.
+    /// setting that has no value is shown as a dash. Of the tables of strategies and managers only switches and numbers
+    /// are shown, since any text in them may be a secret.
     Show {
         /// Only what is not built in
         #[arg(long)]
@@ -47,7 +47,8 @@ enum Command {
     },
     /// Read a file and report all that is wrong, each with its line
     ///
-    /// Exits with 2 if anything is. Without faults it prints the settings that the file makes.
+    /// Exits with 2 if anything is. Without faults it prints the settings that the file makes. Plugins that the file
+    /// names are loaded, which runs their code.
     Check {
         /// The file [default: the one that commands read]
         #[arg(value_hint = ValueHint::FilePath)]
@@ -55,8 +56,8 @@ enum Command {
     },
     /// Write a file with every key, its meaning and its default
     ///
-    /// All of them are commented out. The file goes where it is looked for (`memory config path`), and only this user can
-    /// read it.
+    /// All of them are commented out. The file goes where it is looked for (`memory config path`), and only this user
+    /// can read it.
     Init {
         /// Overwrite an existing file
         #[arg(long)]
@@ -165,7 +166,8 @@ fn check(file: Option<&OsString>, globals: &Globals) -> anyhow::Result<()> {
         let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
         ConfigFile::read(Choice::Named(path), &(globals.definition)())
     });
-    let (output, file) = (globals.output, named.as_ref().unwrap_or(&globals.file));
+    let (output, mut file) = (globals.output, named.unwrap_or_else(|| globals.file.clone()));
+    file.check_strategies();
     if output.json {
         let settings = file.settings.iter().map(|setting| CheckedSetting {
             table: setting.key.table,
@@ -175,7 +177,7 @@ fn check(file: Option<&OsString>, globals: &Globals) -> anyhow::Result<()> {
             line: setting.place.line,
         });
         output.value(&Check {
-            at: FileLocation::of(file),
+            at: FileLocation::of(&file),
             valid: file.faults.is_empty(),
             settings: settings.collect(),
             faults: &file.faults,

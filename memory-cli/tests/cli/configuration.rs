@@ -237,6 +237,25 @@ fn settings_of_a_manager_and_of_strategies_are_tables() {
 }
 
 #[test]
+fn a_strategy_or_plugin_that_is_not_there_is_reported_with_those_that_are() {
+    let store = Store::new();
+    let text = "summarizer = \"themes\"\nscorer = \"spans\"\nplugins = [\"gone\"]\n[configure.keyword-digest]\nn = 1\n";
+    let error = failure(&mut with(&store, text, &["config", "check"]), 2);
+    for expected in [
+        "config.toml:1:1: summarizer: no summarizer is called `themes`; there are first-words, spans",
+        "config.toml:2:1: scorer: no scorer is called `spans`; there are rules",
+        "config.toml:3:1: plugins: ",
+        "config.toml:4:12: configure: no strategy is called `keyword-digest`; there are first-words, rules, spans",
+    ] {
+        assert!(error.contains(expected), "no {expected}: {error}");
+    }
+    assert_eq!(error.matches("config.toml:").count(), 4, "{error}");
+    for name in ["first-words", "caller"] {
+        success(&mut with(&store, &format!("summarizer = \"{name}\"\n"), &["config", "check"]));
+    }
+}
+
+#[test]
 fn directories_of_plugins_are_relative_to_the_file() {
     let store = Store::new();
     fs::create_dir(store.path("plugins")).unwrap();
@@ -245,6 +264,7 @@ fn directories_of_plugins_are_relative_to_the_file() {
     let text = "plugins = [\"plugins\"]\nsummarizer = \"official-first-words\"\nwords-only = true\nstore = \"store\"\n";
     let listed = success(&mut with(&store, text, &["plugins", "list"]));
     assert!(listed.contains("official-first-words"), "{listed}");
+    success(&mut with(&store, text, &["config", "check"]));
     let messages = store.file("trip.jsonl", &support::messages(60));
     success(&mut with(&store, text, &["import", "--format", "jsonl", &messages]));
     assert!(
