@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
 
-use super::writing::{Writer, is_of_a_lost_message};
+use super::writing::{Writer, dated, is_of_a_lost_message};
 use crate::{MemoryError, render};
 
 /// Most bytes of a message that is read again; a longer one is represented by its SUMMARY. So the sources of a META
@@ -71,8 +71,11 @@ impl Writer<'_> {
         for chunk in nodes.chunks(AT_ONCE) {
             for run in NodeRange::merge(chunk.to_vec()) {
                 let read = self.ports.store.readable_nodes(self.conversation, run).await?;
-                let short = read.nodes.iter().filter(|node| is_short(node));
-                said.extend(short.map(|node| (node.id, self.message(node, SummaryMetadata::default()))));
+                for node in read.nodes.iter().filter(|node| is_short(node)) {
+                    let mut source = self.message(node, SummaryMetadata::default());
+                    source.text = dated(node, &source.text);
+                    said.insert(node.id, source);
+                }
             }
         }
         Ok(said)

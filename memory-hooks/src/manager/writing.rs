@@ -71,6 +71,12 @@ fn is_dated(message: &Message) -> bool {
     is_by_person && is_text && !is_small_talk(&message.text())
 }
 
+/// The text of a message, or of its summary, with the dates of words such as "yesterday".
+pub(super) fn dated(node: &Node, text: &str) -> String {
+    let offset = node.message.utc_offset().unwrap_or_default();
+    if is_dated(&node.message) { with_dates(text, node.at, offset) } else { text.to_owned() }
+}
+
 /// Writes summaries for one conversation.
 pub(super) struct Writer<'a> {
     pub(super) ports: &'a Ports,
@@ -252,6 +258,8 @@ impl Writer<'_> {
         let source = self.message(node, metadata);
         let mut draft = self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await?;
         let text = render::without_name(draft.text.clone(), node.message.voice());
+        // A prompt shows the day above the line of one message, so a date may not displace what was said.
+        let text = Some(dated(node, &text)).filter(|text| self.ports.counter.count(text) <= max_tokens).unwrap_or(text);
         if text != draft.text {
             draft.tokens = self.ports.counter.count(&text);
             draft.text = text;
@@ -261,9 +269,7 @@ impl Writer<'_> {
 
     /// A message as a source.
     pub(super) fn message(&self, node: &Node, metadata: SummaryMetadata) -> SummarySource {
-        let (text, offset) = (self.clean_text(node), node.message.utc_offset().unwrap_or_default());
-        let text = if is_dated(&node.message) { with_dates(&text, node.at, offset) } else { text };
-        SummarySource::new(NodeRange::single(node.id), render::escape_names(&text))
+        SummarySource::new(NodeRange::single(node.id), render::escape_names(&self.clean_text(node)))
             .role(node.message.role)
             .speaker(node.message.voice().to_owned())
             .metadata(metadata)

@@ -207,7 +207,7 @@ fn may_end(behind: &str) -> bool {
     }
 }
 
-/// The days of a time: `2023-05-07`, `2023-05-01 to 2023-05-07`, `2023-04`, `2022`.
+/// The days of a time: `2023-05-07`, `week of 2023-05-01`, `2023-04`, `2022`.
 fn date(time: Time, now: DateTime) -> Option<String> {
     let (begin, end) = stretch(time, now)?;
     let (first, last) = (begin.date(), end.date().yesterday().ok()?);
@@ -219,7 +219,7 @@ fn date(time: Time, now: DateTime) -> Option<String> {
         Time::Calendar { unit: Unit::Month, .. } => first.strftime("%Y-%m").to_string(),
         Time::Calendar { unit: Unit::Year, .. } => first.year().to_string(),
         _ if first == last => first.to_string(),
-        _ => format!("{first} to {last}"),
+        _ => format!("week of {first}"),
     })
 }
 
@@ -250,12 +250,12 @@ mod tests {
         check("We fly tomorrow_… or never", "2023-05-11");
         check("And 3 days ago_ it broke", "2023-05-07");
         check("Twelve days ago_ it broke", "2023-04-28");
-        check("I moved last week_:", "2023-05-01 to 2023-05-07");
+        check("I moved last week_:", "week of 2023-05-01");
         check("I moved last month_", "2023-04");
         check("I move next month_", "2023-06");
         check("I moved last year_", "2022");
         check("Gestern_ war ich dort", "2023-05-09");
-        check("Ich war letzte Woche_ dort", "2023-05-01 to 2023-05-07");
+        check("Ich war letzte Woche_ dort", "week of 2023-05-01");
         check("C'était hier soir_.", "2023-05-09");
         check("Nous partons après-demain_", "2023-05-12");
         check("El año pasado_ viajamos", "2022");
@@ -329,7 +329,7 @@ mod tests {
         ) {
             let (text, at) = (words.join(" "), Timestamp::from_millis(clock));
             let dated = with_dates(&text, at, offset);
-            let date = regex::Regex::new(r" \(-?\d{4}[^)]*\)").unwrap();
+            let date = regex::Regex::new(r" \((week of )?-?\d{4}[^)]*\)").unwrap();
             prop_assert_eq!(date.replace_all(&dated, ""), text);
             prop_assert_eq!(with_dates(&dated, at, offset), dated);
         }
