@@ -77,6 +77,14 @@ fn a_best_hit_that_cannot_fit_is_named_and_leaves_its_place_to_others() {
 }
 
 #[test]
+fn a_cheap_turn_between_two_taken_ones_closes_the_gap() {
+    check(&[SHORT; 5], &[4, 2], (900, 0), &[], "2-4 for 30");
+    check(&[SHORT, SHORT, ('u', 40), SHORT], &[4, 2], (900, 0), &[], "2,4 for 20");
+    check(&[SHORT; 6], &[5, 2], (900, 0), &[], "2,5 for 20");
+    check(&[SHORT, SHORT, ('1', 1), ('r', 1), SHORT], &[2, 5], (2_000, 0), &[], "2-5 for 38");
+}
+
+#[test]
 fn what_is_shown_costs_nothing_and_is_not_shown_again() {
     check(&[SHORT; 5], &[3, 2, 4], (100, 0), &[run(2, 3)], "4 for 10");
     check(&[SHORT; 5], &[3], (100, 1), &[run(4, 9)], "2-3 for 20");
