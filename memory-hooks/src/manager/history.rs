@@ -64,7 +64,7 @@ struct HistoryPart {
 
 /// Share of the budget for messages before the end of a conversation, and the fewest tokens for them, but no more than a
 /// share that small budgets can spare: below that each message would need new summaries.
-const OLDER: f32 = 0.1;
+const OLDER: f32 = 0.05;
 const FEWEST: u32 = 256;
 const SMALL: f32 = 0.35;
 

@@ -53,7 +53,7 @@ pub(crate) async fn assemble(
     // A background worker does due work while the model replies. Its result is shown at the next turn.
     let manages = !parts.queue.enqueue(conversation);
     let mut snapshot = Snapshot::read(parts, conversation).await?;
-    end::limit(&mut snapshot.tree, end::reply(question, options.budget));
+    end::limit(&mut snapshot.tree, end::reply(question, options.budget, 0));
     let now = options.now.unwrap_or_else(|| parts.clock.now());
     let mentions = match options.follow_mentions {
         true => mention::mentioned(parts, conversation, question, now).await?,
@@ -85,7 +85,7 @@ pub(crate) async fn assemble(
         notices: followed.collect(),
     };
     let kept_tokens = assembly.kept_tokens().await?;
-    let coarse = assembly.history(0, kept_tokens, manages).await?;
+    let coarse = assembly.history(0, 0, kept_tokens, manages).await?;
     let judged = assembly.judge(question, &coarse.shown).await;
     assembly.notices.extend(judged.notice);
     let prompt = assembly.prompt_with_recall(coarse, &judged.turns).await?;
@@ -192,11 +192,17 @@ impl Assembly<'_> {
         Ok(rules + self.asked().map_or(0, |asked| self.cost_beside(NodeRange::single(asked))))
     }
 
-    /// The manager's view of at most `most` tokens where possible, and within the budget next to the question and
-    /// `kept_tokens` of rules and the user's last message.
-    async fn history(&mut self, most: u32, kept_tokens: u32, manages: bool) -> Result<History, MemoryError> {
+    /// The manager's view of `left` tokens more than `tokens` where possible, and within the budget next to the question
+    /// and `kept_tokens` of rules and the user's last message.
+    async fn history(
+        &mut self,
+        tokens: u32,
+        left: u32,
+        kept_tokens: u32,
+        manages: bool,
+    ) -> Result<History, MemoryError> {
         let (parts, conversation) = (self.parts, self.conversation);
-        let reply = end::reply(self.tail.question, self.options.budget);
+        let (most, reply) = (tokens.saturating_add(left), end::reply(self.tail.question, self.options.budget, left));
         let view = {
             let options = &self.options;
             let tokens_of = |pieces: &[ViewPiece], longest| self.tokens_of(&self.shown(pieces, longest));

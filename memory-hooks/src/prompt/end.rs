@@ -6,7 +6,9 @@ use memory_strategies::{Backward, Gist, backward};
 use super::options::share_of;
 use crate::{render::Layout, shorten::TextLimits};
 
-/// Share of the budget for the messages after the last one of the user, and for those that the question leans on.
+/// Shares of the budget for the messages after the last one of the user: next to recall, for which a reply to something
+/// else is rarely worth its tokens; with the room that recall leaves; and where the question leans on them.
+const BESIDE: f32 = 0.04;
 const REPLY: f32 = 0.15;
 const LEANT_ON: f32 = 0.5;
 /// The fewest messages of the end: a call and its result.
@@ -30,13 +32,16 @@ pub(crate) fn last_turn(tree: &Tree) -> Option<NodeRange> {
     tree.last_turn_within(NodeId::new(tree.total())?)
 }
 
-/// Most tokens of the messages after the last one of the user, in a prompt for a question: more if the question leans
-/// on them, and everything if there is no question.
-pub(crate) fn reply(question: &str, budget: u32) -> u32 {
+/// Most tokens of the messages after the last one of the user, in a prompt for a question that has `left` tokens free:
+/// more if the question leans on them, and everything if there is no question.
+pub(crate) fn reply(question: &str, budget: u32, left: u32) -> u32 {
     if question.trim().is_empty() {
         return budget;
     }
-    share_of(budget, if leans(question) { LEANT_ON } else { REPLY })
+    if leans(question) {
+        return share_of(budget, LEANT_ON);
+    }
+    share_of(budget, BESIDE).saturating_add(left / 2).min(share_of(budget, REPLY))
 }
 
 /// True if a question means nothing without what was just said: "And the second one?"
@@ -108,11 +113,11 @@ mod tests {
     #[test]
     fn a_question_leans_on_what_was_just_said_if_it_has_no_matter_of_its_own() {
         for leaning in ["And the second one?", "Why?", "What about that?", "Make it shorter.", "go on", ""] {
-            assert!(reply(leaning, 1_000) > 150, "{leaning}");
+            assert!(reply(leaning, 1_000, 0) > 150, "{leaning}");
         }
         for own in ["Which hotel near platform 9 did we book?", "What is the database of the clinic's booking system?"]
         {
-            assert_eq!(reply(own, 1_000), 150, "{own}");
+            assert_eq!([0, 40, 500].map(|left| reply(own, 1_000, left) / 10), [3, 5, 15], "{own}");
         }
     }
 }

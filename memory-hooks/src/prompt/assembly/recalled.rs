@@ -134,7 +134,7 @@ impl Assembly<'_> {
                 break;
             }
             let limit = self.longest_result;
-            let finer = self.history(tokens.saturating_add(left), kept_tokens, false).await?;
+            let finer = self.history(tokens, left, kept_tokens, false).await?;
             if finer.tokens <= tokens {
                 self.longest_result = limit;
                 break;
