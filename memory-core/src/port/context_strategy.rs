@@ -71,6 +71,12 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
         0.0
     }
 
+    /// Share of a budget, 0..=1, to which the history is summarized before it is refined with what the strategy selects;
+    /// 0, by default, if it need only fit its whole share.
+    fn base_share(&self) -> f32 {
+        0.0
+    }
+
     /// True, by default, if exact messages are recalled next to the history.
     fn recalls(&self) -> bool {
         true

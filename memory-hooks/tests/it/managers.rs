@@ -135,6 +135,28 @@ fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
     }
 }
 
+/// Ten long messages that no summary covers yet once took the room of whatever a manager selects.
+#[test]
+fn long_messages_at_the_end_leave_the_selected_ones_their_share() {
+    let mut shown = Vec::new();
+    for name in ["hierarchical", "importance-window", "query-aware", "semantic-summarizing", "tiered"] {
+        let world = managed(name, "");
+        world.say((1..=40).map(|number| line(number, 40)));
+        world.say((41..=52).map(|number| line(number, if number % 2 == 0 { 700 } else { 40 })));
+        let prompt = block_on(world.talk.prompt_with("What about topic3?", &PromptOptions::new(4_000))).unwrap();
+        let verbatim = nodes_of(&prompt, PieceKind::Message);
+        if name == "query-aware" {
+            assert!(verbatim.contains(&3), "{verbatim:?}");
+        }
+        shown.push((name, verbatim));
+    }
+    for (index, (name, verbatim)) in shown.iter().enumerate() {
+        for (other, others) in &shown[index + 1..] {
+            assert_ne!(verbatim, others, "{name} shows what {other} shows");
+        }
+    }
+}
+
 #[test]
 fn the_knowledge_manager_shows_what_holds_and_others_only_rules() {
     let promised =

@@ -138,6 +138,10 @@ impl ContextStrategy for SelectedView {
         }
     }
 
+    fn base_share(&self) -> f32 {
+        self.tail
+    }
+
     fn standing_share(&self) -> f32 {
         if self.selects == Selects::Known { self.share } else { 0.0 }
     }
