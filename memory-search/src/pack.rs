@@ -218,12 +218,17 @@ impl<'a> Packer<'a> {
     }
 
     /// True if a node exists and is neither shown nor taken.
-    fn is_free(&self, (source, node): SourceNode) -> bool {
-        self.parts.get(source).and_then(|part| part.nodes.get(node.index())) == Some(&NodeState::Free)
+    fn is_free(&self, node: SourceNode) -> bool {
+        self.state(node) == Some(NodeState::Free)
     }
 
-    fn is_taken(&self, (source, node): SourceNode) -> bool {
-        self.parts.get(source).and_then(|part| part.nodes.get(node.index())) == Some(&NodeState::Taken)
+    fn is_taken(&self, node: SourceNode) -> bool {
+        self.state(node) == Some(NodeState::Taken)
+    }
+
+    /// State of a node; `None` if it does not exist.
+    fn state(&self, (source, node): SourceNode) -> Option<NodeState> {
+        self.parts.get(source)?.nodes.get(node.index()).copied()
     }
 
     /// Cost of the heading of a node's conversation; 0 once one of its hits was taken.

@@ -4,6 +4,7 @@ mod grow;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::OnceLock,
 };
 
@@ -301,9 +302,8 @@ impl Tree {
     #[must_use]
     pub fn last_turn_within(&self, last: NodeId) -> Option<NodeRange> {
         let end = last.index().min(self.nodes.len().checked_sub(1)?);
-        let begins = |index: &usize| self.nodes.get(*index).is_some_and(NodeOutline::begins_prompt);
         let reached = (end + 1).saturating_sub(LONGEST_TURN);
-        let first = (reached..=end).rev().find(begins).unwrap_or(reached);
+        let first = self.last_prompt_in(reached..end + 1).unwrap_or(reached);
         NodeRange::new(NodeId::from_index(first), NodeId::from_index(end))
     }
 
@@ -324,8 +324,12 @@ impl Tree {
     /// The last user's message.
     #[must_use]
     pub fn last_prompt(&self) -> Option<NodeId> {
-        let begins = |index: &usize| self.nodes.get(*index).is_some_and(NodeOutline::begins_prompt);
-        (0..self.nodes.len()).rev().find(begins).map(NodeId::from_index)
+        self.last_prompt_in(0..self.nodes.len()).map(NodeId::from_index)
+    }
+
+    /// Index of the last of these nodes that is a user's message.
+    fn last_prompt_in(&self, indices: Range<usize>) -> Option<usize> {
+        indices.rev().find(|index| self.nodes.get(*index).is_some_and(NodeOutline::begins_prompt))
     }
 
     /// Turns, newest first, that contain one of the last [`ViewPolicy::recent`] nodes or of the end.

@@ -19,9 +19,9 @@ use crate::{Timestamp, time::TimeRange};
 /// `2023-05-07`, `2023-05`, `7.5.2023`, `7/30/2023`), and these with `since`, `after`, `before`, `until`,
 /// `between … and …`, `from … to …`. Other languages, seasons, holidays and future times are not recognized.
 ///
-/// Days are those of the clock, so that a local time gives local days. A date without a year is the latest that had begun by the clock. `two
-/// weeks ago` means the week around that time, `two months ago` the month around it, and so on; `two days ago` is that
-/// day.
+/// Days are those of the clock, so that a local time gives local days. A date without a year is the latest that had
+/// begun by the clock. `two weeks ago` means the week around that time, `two months ago` the month around it, and so on;
+/// `two days ago` is that day.
 ///
 /// ```
 /// use memory_core::time::TimeWords;

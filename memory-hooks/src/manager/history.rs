@@ -125,10 +125,12 @@ impl History<'_> {
         let older = share_of(budget, OLDER).max(FEWEST.min(share_of(budget, SMALL)));
         let end = end::tokens(&self.snapshot.tree).saturating_add(older);
         let limit = self.request.most.max(share).max(end).min(ceiling);
-        let base = share_of(budget, self.ports.strategy.base_share());
-        if base > 0 {
-            // What is selected has the room that messages without summaries leave. A history of more is refined less.
-            let _ = self.fit(base.max(end).min(ceiling), ShrinkScope::BeforeEnd).await?;
+        let base = self.ports.strategy.base_share();
+        let coarse = share_of(budget, base).max(end).min(ceiling);
+        if base > 0.0 && coarse < limit {
+            // Selected messages have the room that those without summaries leave. Where too few summaries can be
+            // written, the next fit says why.
+            let _ = self.fit(coarse, ShrinkScope::BeforeEnd).await?;
         }
         let trouble = match self.fit(limit, ShrinkScope::BeforeEnd).await? {
             Ok(history) => return self.with_end(history, ceiling).await,

@@ -60,9 +60,9 @@ pub(super) fn run(workspace: &Workspace) -> Result<()> {
 
 /// Compiles each set that no other step compiles.
 pub(super) fn compile(workspace: &Workspace) -> Result<()> {
-    let sets = SETS.iter().filter(|set| !set.is_compiled);
+    let mut sets = SETS.iter().filter(|set| !set.is_compiled);
     let check = || Invocation::cargo(workspace, "features").args(["check", "--locked", "-p"]);
-    sets.into_iter().try_for_each(|set| check().args([set.package]).args(set.flags()).run())
+    sets.try_for_each(|set| check().args([set.package]).args(set.flags()).run())
 }
 
 /// Compares each library's row in the README with the crates that it compiles and the Rust that it states.
