@@ -19,7 +19,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 /// Runs the tests and doctests, without tidy.
 ///
 /// xtask is tested in a separate build: it depends on crates that procedural macros also use, and a common build would
-/// unify their features and recompile everything for the doctests.
+/// unify their features and recompile everything.
 ///
 /// The dev binary fetches the model. This build has the same packages, profile and features as the test runs, so that
 /// nothing is compiled twice; `setup` would add a release build of the whole tree, which no test runs. It also puts the
@@ -70,7 +70,8 @@ fn has_nextest(workspace: &Workspace) -> bool {
 fn doctests(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     Invocation::cargo(workspace, "doctests")
-        .args(["test", "--doc", "--workspace", "--locked"])
+        .args(["test", "--doc", "--locked"])
+        .args(ALL_BUT_XTASK)
         .watch(Stream::Stdout, |line| tally.read(line))?;
     Ok(tally)
 }
