@@ -240,6 +240,34 @@ pub(crate) async fn packed_shares(parts: &EvalParts, options: &EvalOptions, data
     Ok(Scored::read(&options.run, &prepared.0)?.packed())
 }
 
+/// Questions of a category, and those of them whose evidence is among the first ten hits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) asked: usize,
+    pub(crate) found: usize,
+}
+
+pub(crate) type RecallByCategory = BTreeMap<String, Found>;
+
+/// Asks each question of a directory in its conversation, and adds what was found to `recall`.
+pub(crate) async fn add_recall(
+    parts: &EvalParts,
+    data: &Path,
+    demand_model: bool,
+    recall: &mut RecallByCategory,
+) -> Result<()> {
+    let questions = questions(data)?;
+    let subjects = prepare(parts, data, questions.iter(), demand_model).await?;
+    for question in &questions {
+        let Some(subject) = subjects.get(&question.conversation) else { continue };
+        let line = rank(parts, question, subject, Scope::one(&subject.id), &mut Steps::default()).await?;
+        let of = recall.entry(question.category.clone()).or_default();
+        of.asked += 1;
+        of.found += usize::from(line.ranked.iter().take(10).any(|key| question.evidence.contains(key.as_str())));
+    }
+    Ok(())
+}
+
 /// The questions in a directory, in plain words.
 pub(crate) fn question_texts(data: &Path) -> Result<Vec<String>> {
     Ok(questions(data)?.into_iter().map(|question| question.text).collect())

@@ -37,6 +37,7 @@ mod corpus;
 mod embed;
 mod eval;
 mod figure;
+mod languages;
 mod log;
 mod plugins;
 mod process;
@@ -76,6 +77,8 @@ pub enum Group {
     Views,
     /// Serving tools, answering hooks, importing.
     Tools,
+    /// Recall in twelve languages.
+    Languages,
 }
 
 /// Work that a group measures in a process of its own: this binary, started again.
@@ -154,6 +157,7 @@ impl Group {
             Self::Plugins => plugins::measure(eval)?,
             Self::Views => views::measure(scratch, eval)?,
             Self::Tools => tools::measure(scratch, inputs)?,
+            Self::Languages => languages::measure(scratch)?,
         };
         Ok(Report { group: self.name(), machine: figure::machine(), figures })
     }

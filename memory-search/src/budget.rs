@@ -2,7 +2,7 @@
 
 use memory_core::port::{RecallRequest, ScoreScale};
 
-use crate::ranking::{Candidate, Pool};
+use crate::{lexical::Weighed, ranking::Candidate};
 
 /// Points of maximum complexity.
 const MOST_POINTS: usize = 6;
@@ -16,18 +16,16 @@ const JOINTS: [&str; 12] =
 /// The share of its budget that a request gets, in 0..=1.
 ///
 /// The share grows from [`RecallRequest::least_share`] to 1 with the complexity of the question. Complexity counts one
-/// point for each distinct rare term after the first, one for each name (a capital or a digit, not in the first word)
+/// point for each distinct rare word after the first, one for each name (a capital or a digit, not in the first word)
 /// after the first, and one for each word that joins things or asks for many (`and`, `or`, `both`, `all`, `list`, …). A
-/// term is rare if no more than a tenth of the searched messages contain it. Six points ask for the whole budget.
-pub(crate) fn budget_share(request: &RecallRequest, terms: &[Box<str>], pool: &Pool) -> f32 {
+/// word is rare if no more than a tenth of the searched messages contain it. Six points ask for the whole budget.
+pub(crate) fn budget_share(request: &RecallRequest, words: &Weighed) -> f32 {
     let least = if request.least_share.is_nan() { 1.0 } else { request.least_share.clamp(0.0, 1.0) };
     if least >= 1.0 {
         return 1.0;
     }
-    let all = pool.readable() as u64;
-    let held_by =
-        |term: &str| -> u64 { pool.parts().iter().map(|part| u64::from(part.indexed.read().nodes_with(term))).sum() };
-    let rare = terms.iter().filter(|term| (1..=(all / RARE).max(1)).contains(&held_by(term))).count();
+    let least_rare = words.all.idf((words.all.nodes / RARE).max(1));
+    let rare = words.words.iter().filter(|word| word.idf >= least_rare).count();
     least + (1.0 - least) * complexity(&request.question, rare)
 }
 

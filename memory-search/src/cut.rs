@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     boundary::{cut_after, cut_before},
-    lexical::Analyzer,
+    lexical::{Asked, asked_words},
     repeats::ends,
 };
 
@@ -38,11 +38,11 @@ struct Unit {
 /// The line with the rarest words of the question comes first, then others that have nearly as many. A row of a table
 /// brings the table's header; anything else brings what surrounds it. A text without words of the question gives its
 /// beginning.
-pub(crate) fn cut(text: &str, analyzer: &Analyzer, terms: &[Box<str>], max_bytes: usize) -> Vec<Range<usize>> {
+pub(crate) fn cut(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Range<usize>> {
     if text.len() <= max_bytes {
         return std::iter::once(0..text.len()).collect();
     }
-    let units = units(text, analyzer, terms, max_bytes);
+    let units = units(text, asked, max_bytes);
     let mut order: Vec<usize> = (0..units.len()).collect();
     let score = |at: usize| units.get(at).map_or(0.0, |unit| unit.score);
     order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(a.cmp(b)));
@@ -51,7 +51,7 @@ pub(crate) fn cut(text: &str, analyzer: &Analyzer, terms: &[Box<str>], max_bytes
     let Some(unit) = units.get(best) else { return Vec::new() };
     taken.bytes = unit.range.len() + PART_BYTES;
     if taken.bytes > max_bytes {
-        let word = first_word(text, analyzer, terms, &unit.range);
+        let word = first_word(text, asked, &unit.range);
         let part = window(text, &unit.range, word, max_bytes.saturating_sub(PART_BYTES));
         return Vec::from_iter((!part.is_empty()).then_some(part));
     }
@@ -128,7 +128,7 @@ impl Taken<'_> {
 
 /// Units of a text in order, without spaces around them. The score of a unit is the sum over the question's words in
 /// it, each by its rarity among the units.
-fn units(text: &str, analyzer: &Analyzer, terms: &[Box<str>], max_bytes: usize) -> Vec<Unit> {
+fn units(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut add = |range: Range<usize>| {
         let part = text.get(range.clone()).unwrap_or_default();
@@ -151,14 +151,14 @@ fn units(text: &str, analyzer: &Analyzer, terms: &[Box<str>], max_bytes: usize) 
         }
         at += line.len();
     }
-    for (word, term) in analyzer.asked_words(text, terms) {
+    for (word, term) in asked_words(text, asked) {
         let next = units.partition_point(|unit| unit.range.start <= word.start);
         let Some(unit) = next.checked_sub(1).and_then(|at| units.get_mut(at)) else { continue };
         if !unit.asked.contains(&term) {
             unit.asked.push(term);
         }
     }
-    let mut with = vec![0.0f32; terms.len()];
+    let mut with = vec![0.0f32; asked.len()];
     for term in units.iter().flat_map(|unit| &unit.asked) {
         with.get_mut(*term).into_iter().for_each(|with| *with += 1.0);
     }
@@ -191,8 +191,8 @@ fn header(text: &str, units: &[Unit], row: usize) -> Vec<usize> {
 }
 
 /// The first word of the question in a unit, or the unit's start.
-fn first_word(text: &str, analyzer: &Analyzer, terms: &[Box<str>], unit: &Range<usize>) -> usize {
-    let words = analyzer.asked_words(text.get(unit.clone()).unwrap_or_default(), terms);
+fn first_word(text: &str, asked: &Asked, unit: &Range<usize>) -> usize {
+    let words = asked_words(text.get(unit.clone()).unwrap_or_default(), asked);
     unit.start + words.first().map_or(0, |(word, _)| word.start)
 }
 
@@ -213,11 +213,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::lexical::{Languages, asked};
 
     fn shown(text: &str, question: &str, max_bytes: usize) -> Vec<String> {
-        let analyzer = Analyzer::default();
-        let terms = analyzer.question(question);
-        cut(text, &analyzer, &terms, max_bytes).into_iter().map(|range| text[range].to_owned()).collect()
+        cut(text, &asked(question, Languages::ENGLISH), max_bytes)
+            .into_iter()
+            .map(|range| text[range].to_owned())
+            .collect()
     }
 
     #[test]
@@ -267,8 +269,7 @@ mod tests {
             question in "[a-c0-9 ]{0,9}",
             max in 0_usize..200,
         ) {
-            let analyzer = Analyzer::default();
-            let parts = cut(&text, &analyzer, &analyzer.question(&question), max);
+            let parts = cut(&text, &asked(&question, Languages::ENGLISH), max);
             let bytes: usize = parts.iter().map(Range::len).sum();
             prop_assert!(bytes + PART_BYTES * parts.len() <= max || text.len() <= max, "{} bytes of {}", bytes, max);
             let mut last = 0;

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use crate::lexical::Analyzer;
+use crate::lexical::{Language, Languages, asked, asked_words};
 
 /// Selection of [`excerpt`] from a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct Excerpted {
 /// ```
 #[must_use]
 pub fn excerpt(text: &str, question: &str, max_chars: usize) -> Excerpted {
-    let analyzer = Analyzer::default();
-    let words = analyzer.asked_words(text, &analyzer.question(question));
+    let languages = Languages::of([question, text].into_iter().filter_map(Language::of));
+    let words = asked_words(text, &asked(question, languages));
     let range = match text.char_indices().nth(max_chars) {
         None => 0..text.len(),
         Some(_) => window(text, &best(text, &words, max_chars), max_chars),

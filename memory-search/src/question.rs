@@ -11,7 +11,7 @@ use regex::{Regex, RegexSet};
 
 use crate::{
     content::asks_nothing,
-    lexical::{Analyzer, NodeTable},
+    lexical::{Language, NodeTable, terms_of},
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,7 @@ impl Question {
             speaks_of_self: is(1),
             asks_back: is(2),
             asks_nothing: asks_nothing(text),
-            length: Analyzer::default().document(text).length,
+            length: terms_of(text, Language::of(text).unwrap_or(Language::English)).length,
             dates: Dates::of(text),
             words: words(text).map(Into::into).collect(),
         }

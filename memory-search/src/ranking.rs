@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     ops::Range,
-    sync::Arc,
+    sync::{Arc, RwLockReadGuard},
 };
 
 use memory_core::{
@@ -15,7 +15,9 @@ use crate::{
     features::{AROUND, Evidence, Extractor, Feature, Features, Placement, Scale, around},
     fuse::{Column, Fused},
     late::{Late, LateScores},
-    lexical::{Bm25, Collection, Coverage, Indexed, Talk, Traits, Weighed},
+    lexical::{
+        Asked, Bm25, Collection, Coverage, Indexed, Languages, Postings, Talk, Traits, Vocabulary, Weighed, asked,
+    },
     question::Question,
     ranker::Ranker,
     relevance::{Bearing, Relevance},
@@ -141,6 +143,19 @@ impl PooledConversation {
     }
 }
 
+/// Postings of several conversations.
+struct Guards<'a>(Vec<RwLockReadGuard<'a, Postings>>);
+
+impl Vocabulary for Guards<'_> {
+    fn nodes_with(&self, term: &str) -> u64 {
+        self.0.iter().map(|postings| u64::from(postings.nodes_with(term))).sum()
+    }
+
+    fn each_term(&self, visit: &mut dyn FnMut(&str)) {
+        self.0.iter().for_each(|postings| postings.each_term(visit));
+    }
+}
+
 impl Pool {
     /// All currently indexed nodes of these conversations.
     pub(crate) fn new(conversations: Vec<(ConversationId, Arc<Indexed>)>) -> Self {
@@ -189,11 +204,18 @@ impl Pool {
         self.parts.iter().filter_map(|part| part.losses.notice(&part.conversation))
     }
 
-    /// Terms of a question, weighted by their rarity in the pool.
-    pub(crate) fn weigh(&self, terms: Vec<Box<str>>) -> Weighed {
-        let guards: Vec<_> = self.parts.iter().map(|part| part.indexed.read()).collect();
-        let all = guards.iter().fold(Collection::default(), |all, postings| all.with(postings));
-        Weighed::of(terms, all, |term| guards.iter().map(|postings| u64::from(postings.nodes_with(term))).sum())
+    /// Words of a question in the languages of the pool.
+    pub(crate) fn asked(&self, question: &str) -> Asked {
+        let words = Guards(self.parts.iter().map(|part| part.indexed.read()).collect());
+        asked(question, Languages::with_nodes(|marker| words.nodes_with(marker)))
+    }
+
+    /// Words of a question, weighted by their rarity in the pool.
+    pub(crate) fn weigh(&self, question: &str) -> Weighed {
+        let asked = self.asked(question);
+        let words = Guards(self.parts.iter().map(|part| part.indexed.read()).collect());
+        let all = words.0.iter().fold(Collection::default(), |all, postings| all.with(postings));
+        Weighed::of(&asked, all, &words)
     }
 
     /// Lexical scores of every node; empty if the question has no terms.
@@ -202,7 +224,7 @@ impl Pool {
         if question.total == 0.0 {
             return evidence;
         }
-        evidence.heard = question.terms.iter().map(|term| term.idf).sum::<f32>() / question.total;
+        evidence.heard = question.words.iter().map(|word| word.idf).sum::<f32>() / question.total;
         let all = question.all;
         for part in &self.parts {
             let postings = part.indexed.read();

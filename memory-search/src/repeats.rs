@@ -7,7 +7,7 @@ use memory_core::{
     port::{Hit, Signal},
 };
 
-use crate::lexical::Analyzer;
+use crate::lexical::{Asked, asked_words};
 
 /// Maximum bytes of a text that is judged by a single sentence; a longer one has further content.
 const LONGEST: usize = 1_200;
@@ -27,8 +27,7 @@ const FEWEST_WORDS: usize = 5;
 /// The sentence after a question belongs to it, since it may be the answer. Case and punctuation are ignored.
 #[derive(Debug)]
 pub(crate) struct EarlierStatements {
-    analyzer: Analyzer,
-    asked: Vec<Box<str>>,
+    asked: Asked,
     texts: HashSet<String>,
     told: Vec<KeySentence>,
 }
@@ -44,10 +43,8 @@ struct KeySentence {
 
 impl EarlierStatements {
     /// An empty record for a question.
-    pub(crate) fn new(question: &str) -> Self {
-        let analyzer = Analyzer::default();
-        let asked = analyzer.question(question);
-        Self { analyzer, asked, texts: HashSet::new(), told: Vec::new() }
+    pub(crate) fn new(asked: Asked) -> Self {
+        Self { asked, texts: HashSet::new(), told: Vec::new() }
     }
 
     /// True if an earlier text said the same; records this text.
@@ -68,7 +65,7 @@ impl EarlierStatements {
         if self.asked.len() < FEWEST_ASKED || text.len() > LONGEST {
             return None;
         }
-        let mut words = self.analyzer.asked_words(text, &self.asked).into_iter().peekable();
+        let mut words = asked_words(text, &self.asked).into_iter().peekable();
         let (mut from, mut best, mut is_open) = (0, (Vec::new(), 0..0), false);
         for to in ends(text) {
             let mut asked = Vec::new();
@@ -151,9 +148,10 @@ pub(crate) fn ends(text: &str) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lexical::{Languages, asked};
 
     fn repeats(question: &str, texts: &[&str]) -> Vec<bool> {
-        let mut told = EarlierStatements::new(question);
+        let mut told = EarlierStatements::new(asked(question, Languages::ENGLISH));
         texts.iter().map(|text| told.is_repeat(text)).collect()
     }
 

@@ -186,7 +186,7 @@ impl HybridRetriever {
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
         let admits_none = selection.notice();
         let selection = selection.without_own_tools(&pool);
-        let weighed = weighed.unwrap_or_else(|| pool.weigh(self.words.question(question)));
+        let weighed = weighed.unwrap_or_else(|| pool.weigh(question));
         pool.add_titles(states.iter().map(|state| self.words.title_share(state, &weighed)));
         let evidence = pool.words(&weighed);
         stopwatch.end("words", pool.readable());
@@ -216,7 +216,7 @@ impl HybridRetriever {
     ) -> Result<Shortlisted, RetrieveError> {
         let words = self.words.catch_up_all(&*self.source, states).await?;
         let list = Shortlist { states, seen, words: &words };
-        let weighed = list.weigh(self.words.question(question));
+        let weighed = list.weigh(question);
         let nearest = match asked {
             Some(asked) => asked.nearest(states, NEAREST).await.map(Some),
             None => Ok(None),

@@ -1,8 +1,13 @@
 //! Chooses the conversations of a large scope that are ranked node by node.
 
+use std::{collections::BTreeMap, sync::RwLockReadGuard};
+
 use memory_core::port::{ConversationState, VectorAnswer};
 
-use crate::lexical::{AllWords, Bm25, Collection, ScopedSegment, Weighed, before, occurrences};
+use crate::lexical::{
+    AllWords, Bm25, Collection, Languages, Postings, ScopedSegment, Vocabulary, Weighed, asked, before, occurrences,
+    together,
+};
 
 /// Nodes of the chosen conversations together, from which on no further one is chosen.
 const NODES: u64 = 12_000;
@@ -69,8 +74,8 @@ impl Best {
 }
 
 impl Shortlist<'_> {
-    /// Terms of a question, weighted by their rarity in the whole scope.
-    pub(crate) fn weigh(&self, terms: Vec<Box<str>>) -> Weighed {
+    /// Words of a question, weighted by their rarity in the whole scope.
+    pub(crate) fn weigh(&self, question: &str) -> Weighed {
         let unsaved: Vec<_> = self.words.unsaved.values().map(|indexed| indexed.read()).collect();
         let mut all = unsaved.iter().fold(Collection::default(), |all, postings| all.with(postings));
         for ScopedSegment { segment, conversations } in &self.words.saved {
@@ -79,14 +84,9 @@ impl Shortlist<'_> {
                 all = Collection { nodes: all.nodes + nodes, total_length: all.total_length + total_length };
             }
         }
-        Weighed::of(terms, all, |term| {
-            let new: u64 = unsaved.iter().map(|postings| u64::from(postings.nodes_with(term))).sum();
-            let saved = self.words.saved.iter().flat_map(|scoped| {
-                let entries = scoped.segment.entries(term);
-                entries.filter(|entry| matches!(scoped.conversations.get(entry.run), Some(Some(_))))
-            });
-            new + saved.map(|entry| u64::from(entry.nodes)).sum::<u64>()
-        })
+        let words = AllTerms { unsaved, saved: &self.words.saved };
+        let languages = Languages::with_nodes(|marker| words.nodes_with(marker));
+        Weighed::of(&asked(question, languages), all, &words)
     }
 
     /// Conversations with unreadable nodes, which are reported.
@@ -132,26 +132,33 @@ impl Shortlist<'_> {
         let average = question.all.average_length();
         let (mut chat, mut agent) = (vec![0.0f32; segment.nodes()], vec![0.0f32; segment.nodes()]);
         let mut is_touched = vec![false; conversations.len()];
-        for term in &question.terms {
-            for entry in segment.entries(&term.text) {
-                let (Some(Some(number)), Some(run)) = (conversations.get(entry.run), segment.runs().get(entry.run))
+        for word in &question.words {
+            let mut runs: BTreeMap<usize, Vec<(u32, u32)>> = BTreeMap::new();
+            for entry in word.forms.iter().flat_map(|form| segment.entries(form)) {
+                let Some(run) = segment.runs().get(entry.run) else { continue };
+                let nodes = runs.entry(entry.run).or_default();
+                *nodes = together(std::mem::take(nodes), occurrences(entry.pairs, before(run.nodes)).collect());
+            }
+            for (number_of_run, nodes) in runs {
+                let (Some(Some(number)), Some(run)) =
+                    (conversations.get(number_of_run), segment.runs().get(number_of_run))
                 else {
                     continue;
                 };
                 if let Some(best) = best.get_mut(*number) {
-                    best.covered += term.idf;
+                    best.covered += word.idf;
                 }
-                if let Some(is_touched) = is_touched.get_mut(entry.run) {
+                if let Some(is_touched) = is_touched.get_mut(number_of_run) {
                     *is_touched = true;
                 }
-                let (first, begin) = (before(run.nodes), segment.begin(entry.run));
-                for (position, count) in occurrences(entry.pairs, first) {
+                let (first, begin) = (before(run.nodes), segment.begin(number_of_run));
+                for (position, count) in nodes {
                     let at = begin + (position - first) as usize - 1;
                     #[expect(clippy::cast_precision_loss, reason = "counts of terms in a message are small")]
                     let (count, length) = (count as f32, segment.length(at) as f32 / average);
                     for (scores, bm25) in [(&mut chat, Bm25::CHAT), (&mut agent, Bm25::AGENT)] {
                         if let Some(score) = scores.get_mut(at) {
-                            *score += term.idf * bm25.weight(count, length);
+                            *score += word.idf * bm25.weight(count, length);
                         }
                     }
                 }
@@ -210,6 +217,28 @@ impl Shortlist<'_> {
         }
         let (one, three) = (highest(&best, |best| best.chat[0]), highest(&best, Best::three));
         best.iter().map(|best| 0.7 * best.chat[0] / one + 0.3 * best.three() / three).collect()
+    }
+}
+
+/// Terms of a scope.
+struct AllTerms<'a> {
+    unsaved: Vec<RwLockReadGuard<'a, Postings>>,
+    saved: &'a [ScopedSegment],
+}
+
+impl Vocabulary for AllTerms<'_> {
+    fn nodes_with(&self, term: &str) -> u64 {
+        let new: u64 = self.unsaved.iter().map(|postings| u64::from(postings.nodes_with(term))).sum();
+        let saved = self.saved.iter().flat_map(|scoped| {
+            let entries = scoped.segment.entries(term);
+            entries.filter(|entry| matches!(scoped.conversations.get(entry.run), Some(Some(_))))
+        });
+        new + saved.map(|entry| u64::from(entry.nodes)).sum::<u64>()
+    }
+
+    fn each_term(&self, visit: &mut dyn FnMut(&str)) {
+        self.unsaved.iter().for_each(|postings| postings.each_term(visit));
+        self.saved.iter().for_each(|scoped| scoped.segment.terms().for_each(|(term, _)| visit(term)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! BM25 scores and term coverage.
 
-use super::{NodeTable, Postings};
+use super::{Asked, NodeTable, Postings, Vocabulary};
 
 /// The two parameters of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,51 +19,67 @@ pub(crate) struct Collection {
     pub(crate) total_length: u64,
 }
 
-/// A term of the question with its weight.
+/// A word of the question with its weight.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct QuestionTerm {
-    pub(crate) text: Box<str>,
+pub(crate) struct QuestionWord {
+    /// Terms, any of which is the word.
+    pub(crate) forms: Vec<Box<str>>,
     /// Inverse document frequency.
     pub(crate) idf: f32,
 }
 
-/// Maximum terms of a question, rarest first, since a pasted page need not be looked up in full.
-const MAX_TERMS: usize = 64;
+/// Maximum words of a question, rarest first, since a pasted page need not be looked up in full.
+const MAX_WORDS: usize = 64;
 
-/// Terms of a question, weighted by their rarity among all searched nodes.
+/// Words of a question, weighted by their rarity among all searched nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weighed {
-    /// Terms that some node contains, rarest first.
-    pub(crate) terms: Vec<QuestionTerm>,
-    /// Terms that no node contains, but a title may.
-    pub(crate) unheard: Vec<QuestionTerm>,
-    /// IDF of all terms together, including those that no node contains.
+    /// Words that some node contains, rarest first.
+    pub(crate) words: Vec<QuestionWord>,
+    /// Words that no node contains, but a title may.
+    pub(crate) unheard: Vec<QuestionWord>,
+    /// IDF of all words together, including those that no node contains.
     pub(crate) total: f32,
     pub(crate) all: Collection,
 }
 
 impl Weighed {
-    /// Weights terms by the number of nodes that contain them.
-    pub(crate) fn of(terms: Vec<Box<str>>, all: Collection, mut nodes_with: impl FnMut(&str) -> u64) -> Self {
+    /// Weights words by the number of nodes that contain them.
+    pub(crate) fn of(asked: &Asked, all: Collection, vocabulary: &dyn Vocabulary) -> Self {
         let mut total = 0.0;
         let (mut heard, mut unheard) = (Vec::new(), Vec::new());
-        for text in terms {
-            let nodes_with = nodes_with(&text);
-            let idf = all.idf(nodes_with);
+        for mut forms in asked.words_in(vocabulary) {
+            let nodes_with: u64 = forms.iter().map(|form| vocabulary.nodes_with(form)).sum();
+            let idf = all.idf(nodes_with.min(all.nodes));
             total += idf;
-            let term = QuestionTerm { idf, text };
-            if nodes_with > 0 { heard.push(term) } else { unheard.push(term) }
+            if nodes_with > 0 {
+                forms.retain(|form| vocabulary.nodes_with(form) > 0);
+                heard.push(QuestionWord { forms, idf });
+            } else {
+                unheard.push(QuestionWord { forms, idf });
+            }
         }
         heard.sort_by(|a, b| b.idf.total_cmp(&a.idf));
-        heard.truncate(MAX_TERMS);
-        Self { terms: heard, unheard, total, all }
+        heard.truncate(MAX_WORDS);
+        Self { words: heard, unheard, total, all }
     }
 
-    /// Occurrences of the terms in a conversation.
+    /// Occurrences of the words in a conversation.
     pub(crate) fn occurrences(&self, postings: &Postings) -> Vec<Occurrences> {
-        let of = |term: &QuestionTerm| Occurrences { idf: term.idf, nodes: postings.occurrences(&term.text) };
-        self.terms.iter().map(of).collect()
+        let of = |word: &QuestionWord| {
+            let of_forms = word.forms.iter().map(|form| postings.occurrences(form)).filter(|nodes| !nodes.is_empty());
+            Occurrences { idf: word.idf, nodes: of_forms.reduce(together).unwrap_or_default() }
+        };
+        self.words.iter().map(of).collect()
     }
+}
+
+/// Occurrences of two forms of a word, sorted: a node with both has it as often as the more frequent form.
+pub(crate) fn together<T: Ord + Copy>(mut one: Vec<(T, u32)>, other: Vec<(T, u32)>) -> Vec<(T, u32)> {
+    one.extend(other);
+    one.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    one.dedup_by_key(|(node, _)| *node);
+    one
 }
 
 /// Nodes of a conversation that contain a term, as indices from 0, with the number of occurrences.
@@ -206,26 +222,26 @@ mod tests {
     use memory_core::NodeId;
 
     use super::*;
-    use crate::lexical::Analyzer;
+    use crate::lexical::{Language, Languages, asked, terms_of};
 
     fn index(texts: &[&str]) -> (Postings, Collection) {
         let mut postings = Postings::default();
         for (index, text) in texts.iter().enumerate() {
-            postings.push(NodeId::from_index(index), None, Analyzer::default().document(text));
+            postings.push(NodeId::from_index(index), None, terms_of(text, Language::English));
         }
         let all = Collection::default().with(&postings);
         (postings, all)
     }
 
-    fn ask(all: Collection, postings: &Postings, terms: &[&str]) -> Vec<Occurrences> {
-        let terms = terms.iter().map(|term| (*term).into()).collect();
-        Weighed::of(terms, all, |term| u64::from(postings.nodes_with(term))).occurrences(postings)
+    fn weigh(all: Collection, postings: &Postings, words: &str) -> Weighed {
+        Weighed::of(&asked(words, Languages::ENGLISH), all, postings)
     }
 
     #[test]
     fn scores_are_those_of_the_formula() {
         let (postings, all) = index(&["red red blue", "blue green green green", "grey"]);
-        let scores = Bm25 { k1: 1.2, b: 0.8 }.scores(&postings, &ask(all, &postings, &["red", "blue"]), all);
+        let scores =
+            Bm25 { k1: 1.2, b: 0.8 }.scores(&postings, &weigh(all, &postings, "red blue").occurrences(&postings), all);
         let average = 8.0f64 / 3.0;
         let term = |idf: f64, count: f64, length: f64| {
             idf * count * 2.2 / (count + 1.2 * (1.0 - 0.8 + 0.8 * length / average))
@@ -241,7 +257,7 @@ mod tests {
     fn a_window_scores_as_the_text_that_it_stands_for() {
         let texts = ["red blue", "green", "blue blue grey", "red"];
         let (postings, all) = index(&texts);
-        let weighed = Weighed::of(vec!["red".into(), "blue".into()], all, |term| u64::from(postings.nodes_with(term)));
+        let weighed = weigh(all, &postings, "red blue");
         let found = Bm25::CHAT.window_scores(&postings, &weighed.occurrences(&postings), all);
         let around = |at: usize| {
             let neighbour = |at: Option<usize>| at.and_then(|at| texts.get(at)).copied().unwrap_or_default();
@@ -260,7 +276,7 @@ mod tests {
     #[test]
     fn a_term_of_every_node_still_counts() {
         let (postings, all) = index(&["red", "red blue"]);
-        let scores = Bm25::AGENT.scores(&postings, &ask(all, &postings, &["red"]), all);
+        let scores = Bm25::AGENT.scores(&postings, &weigh(all, &postings, "red").occurrences(&postings), all);
         assert!(scores.iter().all(|&score| score > 0.0), "{scores:?}");
     }
 }

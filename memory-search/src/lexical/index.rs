@@ -19,10 +19,13 @@ use memory_core::{
 };
 
 use super::{
-    Analyzer, NodeTerms, Postings, Weighed, indexed_text,
+    Language, Languages, NodeTerms, Postings, Weighed, asked,
+    bm25::QuestionWord,
+    indexed_text,
     saved::{SavedWords, ScopedSegment},
     segment::{self, SegmentRun},
     segment_builder::{Built, Piece, build},
+    terms_of,
 };
 
 /// Nodes per read from the store.
@@ -43,7 +46,6 @@ const KEY: BlockKey = BlockKey { kind: "words", version: segment::VERSION };
 /// recently used postings are dropped above a total size. A node that could not be read counts as lost from then on.
 #[derive(Debug)]
 pub(crate) struct WordIndex {
-    analyzer: Analyzer,
     pub(crate) max_bytes: usize,
     /// Cache that saves postings between runs.
     pub(crate) cache: Option<Arc<dyn BlockCache>>,
@@ -96,7 +98,6 @@ impl WordIndex {
     pub(crate) fn new(max_bytes: usize) -> Self {
         let held = CachedPostings { by_conversation: LruCache::unbounded(), bytes: 0 };
         Self {
-            analyzer: Analyzer::default(),
             max_bytes,
             cache: None,
             saved: Mutex::default(),
@@ -111,13 +112,9 @@ impl WordIndex {
         CachedInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
     }
 
-    pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
-        self.analyzer.question(text)
-    }
-
     /// Share of the question's weight in the words of a conversation's title, 0..=1.
     pub(crate) fn title_share(&self, state: &ConversationState, question: &Weighed) -> f32 {
-        self.titles.share(&self.analyzer, state.title.as_deref(), question)
+        self.titles.share(state.title.as_deref(), question)
     }
 
     /// Last indexed node.
@@ -141,12 +138,14 @@ impl WordIndex {
         let mut through = begun;
         while let Some(chunk) = chunk_after(through, nodes) {
             let read = source.readable_nodes(conversation, chunk).await?;
-            let terms = |node| -> (NodeId, Option<&Node>, NodeTerms) {
+            let mut spoken = words.read().spoken();
+            let mut terms_of = |node| -> (NodeId, Option<&Node>, NodeTerms) {
                 let node: &Node = node;
-                let terms = self.analyzer.document(&indexed_text(&node.message));
-                (node.id, Some(node), terms)
+                let text = indexed_text(&node.message);
+                let said = text.split_once(": ").map_or(&*text, |(_, said)| said);
+                (node.id, Some(node), terms_of(&text, spoken.next(said)))
             };
-            let mut terms: Vec<_> = read.nodes.iter().map(terms).collect();
+            let mut terms: Vec<_> = read.nodes.iter().map(&mut terms_of).collect();
             // A lost node has no terms but keeps its position.
             let lost = read.losses.runs().iter().flat_map(|run| run.iter());
             terms.extend(lost.map(|node| (node, None, NodeTerms::default())));
@@ -539,20 +538,22 @@ impl Default for Titles {
 
 impl Titles {
     /// Share of the question's weight in the words of a title, 0..=1.
-    fn share(&self, analyzer: &Analyzer, title: Option<&str>, question: &Weighed) -> f32 {
+    fn share(&self, title: Option<&str>, question: &Weighed) -> f32 {
         let Some(title) = title.filter(|title| !title.trim().is_empty()) else { return 0.0 };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let terms = match known.get(title) {
             Some(terms) => Arc::clone(terms),
             None => {
-                let terms: Terms = analyzer.question(title).into();
+                let asked = asked(title, Languages::of(Language::all()));
+                let terms: Terms = asked.forms().map(Box::from).collect();
                 known.put(title.into(), Arc::clone(&terms));
                 terms
             }
         };
         drop(known);
-        let all = question.terms.iter().chain(&question.unheard);
-        let in_title = all.filter(|term| terms.binary_search(&term.text).is_ok()).map(|term| term.idf);
+        let all = question.words.iter().chain(&question.unheard);
+        let has = |word: &&QuestionWord| word.forms.iter().any(|form| terms.binary_search(form).is_ok());
+        let in_title = all.filter(has).map(|word| word.idf);
         in_title.sum::<f32>() / question.total.max(f32::MIN_POSITIVE)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use memory_core::{Node, NodeId, NodeRange, port::Losses};
 
 use super::{
-    NodeTable, NodeTerms,
+    NodeTable, NodeTerms, Spoken, Vocabulary,
     segment::{List, SegmentRun, before, occurrences},
     segment_builder::Piece,
     stored_rows::StoredRows,
@@ -82,6 +82,11 @@ impl Postings {
         let new = self.lists.get(term).map(|list| (list.pairs.as_slice(), self.before_lists()));
         let pairs = saved.chain(new).flat_map(|(pairs, before)| occurrences(pairs, before));
         pairs.filter_map(|(position, count)| Some((position.checked_sub(1)? as usize, count))).collect()
+    }
+
+    /// Languages of the indexed nodes.
+    pub(super) fn spoken(&self) -> Spoken {
+        Spoken::counted(self.readable(), |marker| u64::from(self.nodes_with(marker)))
     }
 
     /// Last node in a segment.
@@ -161,6 +166,17 @@ impl Postings {
 
     pub(crate) fn bytes(&self) -> usize {
         self.heap_bytes + self.lengths.len() * size_of::<u32>() + self.node_table.bytes()
+    }
+}
+
+impl Vocabulary for Postings {
+    fn nodes_with(&self, term: &str) -> u64 {
+        u64::from(Self::nodes_with(self, term))
+    }
+
+    fn each_term(&self, visit: &mut dyn FnMut(&str)) {
+        self.saved.iter().for_each(|run| run.segment.terms().for_each(|(term, _)| visit(term)));
+        self.lists.keys().for_each(|term| visit(term));
     }
 }
 

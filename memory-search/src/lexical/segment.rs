@@ -17,7 +17,7 @@ use super::{
 
 /// Version of the bytes, the analyzer and the node table. Raise it whenever one of them changes, so that older blocks
 /// are rebuilt.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// Bytes of the counts at the beginning: runs, nodes, terms.
 const COUNTS: usize = 12;
@@ -183,7 +183,7 @@ impl Segment {
     }
 
     /// All terms with their numbers, sorted. A term that is not UTF-8 is skipped.
-    pub(super) fn terms(&self) -> impl Iterator<Item = (&str, usize)> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (&str, usize)> {
         (0..self.terms).filter_map(|row| Some((std::str::from_utf8(self.text(row)).ok()?, row)))
     }
 

@@ -16,7 +16,7 @@ use crate::{
     budget::{are_worth, budget_share, share_of},
     content::has_content,
     cut::{PART_BYTES, cut},
-    lexical::Analyzer,
+    lexical::Asked,
     pack::{Characters, Lengths, PackRequest, PackSource, SourceNode, TooLarge, pack, prices, reach},
     pairs::Pairs,
     ranking::{ANSWERS_QUESTION, Candidate, Pool},
@@ -62,9 +62,9 @@ impl HybridRetriever {
         let wanted = |conversation: &ConversationId, node| !request.is_shown(conversation, node);
         let hits = ranked.hits(&request.question, request.limit, wanted).await?;
         let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;
-        let repeats = repeats(&request.question, &hits, &mut reads).await?;
-        let terms = self.words.question(&request.question);
-        let share = budget_share(request, &terms, ranking.pool());
+        let asked = ranking.pool().asked(&request.question);
+        let repeats = repeats(&asked, &hits, &mut reads).await?;
+        let share = budget_share(request, &ranking.pool().weigh(&request.question));
         let mut found = self.with_hits(&hits, ranking.pool(), own).await?;
         let place = |hit: &Candidate| {
             let source = found.iter().position(|of| of.conversation == hit.conversation);
@@ -78,7 +78,7 @@ impl HybridRetriever {
                 let sources: Vec<_> = found.iter().map(|of| of.to_pack(request)).collect();
                 let best = ranked.get(..COMPARED).unwrap_or(&ranked);
                 let runs = reach(&PackRequest::new(&sources, best, max_tokens).radius(request.radius));
-                shorten(&mut reads, &mut found, &runs, &terms, longest).await?
+                shorten(&mut reads, &mut found, &runs, &asked, longest).await?
             }
             None => Cuts::new(),
         };
@@ -197,8 +197,8 @@ impl HybridRetriever {
 }
 
 /// For each hit, true if it is among the best and repeats a better one, or is corrected by another one of them.
-async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> Result<Vec<bool>, RetrieveError> {
-    let mut told = EarlierStatements::new(question);
+async fn repeats(asked: &Asked, hits: &[Candidate], reads: &mut Reads<'_>) -> Result<Vec<bool>, RetrieveError> {
+    let mut told = EarlierStatements::new(asked.clone());
     let mut repeats = vec![false; hits.len()];
     let mut corrected = BTreeSet::new();
     for (hit, repeat) in hits.iter().zip(&mut repeats).take(COMPARED) {
@@ -243,10 +243,9 @@ async fn shorten(
     reads: &mut Reads<'_>,
     found: &mut [WithHits],
     runs: &[(usize, NodeRange)],
-    terms: &[Box<str>],
+    asked: &Asked,
     longest: u32,
 ) -> Result<Cuts, RetrieveError> {
-    let analyzer = Analyzer::default();
     let mut cuts = Cuts::new();
     for &(source, run) in runs {
         let Some(WithHits { conversation, outline, .. }) = found.get_mut(source) else { continue };
@@ -260,7 +259,7 @@ async fn shorten(
             // Parts may have more tokens in a byte than the whole.
             let bytes_of =
                 |tokens_shown: u32| u64::from(tokens_shown) * 10 * text.len() as u64 / (u64::from(tokens) * 11);
-            let parts = cut(&text, &analyzer, terms, usize::try_from(bytes_of(longest)).unwrap_or(usize::MAX));
+            let parts = cut(&text, asked, usize::try_from(bytes_of(longest)).unwrap_or(usize::MAX));
             if parts.is_empty() {
                 continue;
             }

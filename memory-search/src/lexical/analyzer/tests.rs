@@ -7,7 +7,7 @@ use super::*;
 
 /// The terms of a text, sorted; stop words are among them.
 fn check(text: &str, expected: &[&str]) {
-    let terms = Analyzer::default().document(text);
+    let terms = terms_of(text, Language::English);
     let found: Vec<_> = terms.counts.iter().map(|(term, _)| &**term).collect();
     let mut expected = expected.to_vec();
     expected.sort_unstable();
@@ -15,15 +15,20 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 fn asks(text: &str, expected: &[&str]) {
-    let terms = Analyzer::default().question(text);
-    assert_eq!(terms.iter().map(|term| &**term).collect::<Vec<_>>(), expected, "{text}");
+    let words = super::asked(text, Languages::ENGLISH);
+    assert_eq!(words.forms().collect::<Vec<_>>(), expected, "{text}");
 }
 
 /// True if a question finds a text by one of its terms.
 fn finds(question: &str, text: &str) -> bool {
-    let analyzer = Analyzer::default();
-    let terms = analyzer.document(text);
-    analyzer.question(question).iter().any(|asked| terms.counts.iter().any(|(term, _)| term == asked))
+    finds_in(Language::English, question, text)
+}
+
+/// The same for a text in a language.
+fn finds_in(language: Language, question: &str, text: &str) -> bool {
+    let terms = terms_of(text, language);
+    let asked = super::asked(question, Languages::of([language]));
+    terms.counts.iter().any(|(term, _)| asked.word_in(term).is_some())
 }
 
 #[test]
@@ -75,40 +80,58 @@ fn a_question_drops_stop_words_unless_there_is_nothing_else() {
 
 #[test]
 fn stop_words_do_not_make_a_text_longer() {
-    let analyzer = Analyzer::default();
-    assert_eq!(analyzer.document("the plan is the plan").length, 2);
-    assert_eq!(analyzer.document("").length, 0);
+    assert_eq!(terms_of("the plan is the plan", Language::English).length, 2);
+    assert_eq!(terms_of("", Language::English).length, 0);
 }
 
 #[test]
 fn a_term_has_an_end() {
     let long = "aB".repeat(5_000);
-    let terms = Analyzer::default().document(&long);
+    let terms = terms_of(&long, Language::English);
     assert_eq!(terms.counts.len(), 1);
     assert_eq!(terms.counts[0].0.len(), MAX_TERM_BYTES);
     assert!(finds(&long, &long));
 }
 
-/// The stemmer takes minutes for such a word: that the test ends shows it as well.
+/// A stemmer takes minutes for such a word: that the test ends shows that none is stemmed.
 #[test]
 fn no_long_word_is_stemmed() {
     let of = |word: String| [word.clone(), format!("{word}s"), format!("she said {word}.")];
     for long in ["y", "aeiou", "é", "ing"].map(|part| part.repeat((2 << 20) / part.len())) {
-        let analyzer = Analyzer::default();
-        for text in of(long.clone()) {
-            let terms = analyzer.document(&text);
-            let asked = analyzer.question(&text);
-            assert!(asked.iter().all(|asked| terms.counts.iter().any(|(term, _)| term == asked)));
-            // The plural of a word so long is the same term.
-            assert!(asked.iter().any(|term| analyzer.question(&long).contains(term)));
+        for text in of(long) {
+            assert!(finds(&text, &text));
         }
-        let longest = analyzer.longest_stemmed.into_inner();
-        assert!(longest <= MAX_TERM_BYTES, "{longest}");
     }
-    let analyzer = Analyzer::default();
-    let longest = "pneumonoultramicroscopicsilicovolcanoconiosis";
-    assert_eq!(analyzer.question(longest), [Box::from("pneumonoultramicroscopicsilicovolcanoconiosi")]);
-    assert_eq!(analyzer.longest_stemmed.into_inner(), longest.len());
+    asks("pneumonoultramicroscopicsilicovolcanoconiosis", &["pneumonoultramicroscopicsilicovolcanoconiosi"]);
+}
+
+#[test]
+fn words_of_other_languages_are_found_in_their_forms() {
+    let check = |language, question, text| assert!(finds_in(language, question, text), "{question}: {text}");
+    check(Language::German, "Allergie", "Ich habe eine Erdnussallergie.");
+    check(Language::German, "Verträge", "der Vertrag");
+    check(Language::German, "GOETHESTRASSE", "in der Goethestraße 5");
+    check(Language::German, "Goethestr.", "in der Goethestraße 5");
+    check(Language::German, "Joerdis", "Jördis");
+    check(Language::German, "Oesterreich", "Österreich");
+    check(Language::German, "Osterreich", "Österreich");
+    check(Language::French, "école", "à l\u{2019}école");
+    check(Language::French, "opéra", "de l'Opera");
+    check(Language::Italian, "arte", "la storia dell'arte");
+    check(Language::Spanish, "reuniones", "la reunion");
+    check(Language::Portuguese, "informações", "a informação");
+    check(Language::Portuguese, "informacoes", "as informações");
+    check(Language::Turkish, "istanbul", "İstanbul'daki toplantı");
+    check(Language::Turkish, "ışık", "IŞIK");
+    check(Language::Swedish, "Ångström", "ångström");
+    check(Language::English, "аллергии", "аллергия на арахис");
+    check(Language::English, "کتاب", "كتاب");
+    check(Language::English, "१२", "12");
+    check(Language::English, "meeting", "the meetings");
+    check(Language::German, "meetings", "das Meeting");
+    check(Language::English, "🎉", "party 🎉!");
+    check(Language::English, "👍", "👍🏽");
+    assert!(!finds_in(Language::English, "Allergie", "Erdnussallergie"));
 }
 
 #[test]
@@ -127,23 +150,22 @@ fn who_speaks_and_what_a_tool_said_are_indexed() {
 proptest! {
     #[test]
     fn any_text_has_terms_within_bounds(text in "(\\PC|\n){0,60}") {
-        let terms = Analyzer::default().document(&text);
+        let terms = terms_of(&text, Language::German);
         prop_assert!(terms.counts.windows(2).all(|pair| pair[0].0 < pair[1].0));
         prop_assert!(terms.counts.iter().all(|(term, _)| !term.is_empty() && term.len() <= MAX_TERM_BYTES));
         prop_assert!(u64::from(terms.length) <= terms.counts.iter().map(|&(_, count)| u64::from(count)).sum());
     }
 
     #[test]
-    fn a_text_is_found_by_itself(text in "[a-zA-Z0-9_.,:/' éß東京ก-]{0,40}") {
-        let has_terms = !Analyzer::default().document(&text).counts.is_empty();
+    fn a_text_is_found_by_itself(text in "[a-zA-Z0-9_.,:/' éß東京ก🎉א-]{0,40}") {
+        let has_terms = !terms_of(&text, Language::English).counts.is_empty();
         prop_assert_eq!(finds(&text, &text), has_terms);
     }
 }
 
 /// The words of a text that a question asks for.
 fn asked<'a>(question: &str, text: &'a str) -> Vec<&'a str> {
-    let analyzer = Analyzer::default();
-    let found = analyzer.asked_words(text, &analyzer.question(question));
+    let found = asked_words(text, &super::asked(question, Languages::ENGLISH));
     found.into_iter().map(|(range, _)| &text[range]).collect()
 }
 
@@ -164,7 +186,7 @@ fn the_words_that_a_question_asks_for_are_found_as_they_are_written() {
 
 #[test]
 fn spellings_of_one_text_become_one() {
-    let check = |text: &str, expected: &str| assert_eq!(fold(text), expected, "{text}");
+    let check = |text: &str, expected: &str| assert_eq!(fold(&plain(text)), expected, "{text}");
     check("plain", "plain");
     check("Café", "Cafe");
     check("Cafe\u{301}", "Cafe");

@@ -13,9 +13,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::lexical::{
-    Analyzer, Postings, indexed_text,
+    Language, Postings, indexed_text,
     saved::SavedWords,
     segment_builder::{Built, Piece, build},
+    terms_of,
 };
 
 type Said = (String, Option<u8>, Option<u8>, i64, bool);
@@ -50,7 +51,7 @@ fn push(postings: &mut Postings, said: &Said) {
         postings.lose(&lost(id));
     } else {
         let node = node(id, said);
-        postings.push(id, Some(&node), Analyzer::default().document(&indexed_text(&node.message)));
+        postings.push(id, Some(&node), terms_of(&indexed_text(&node.message), Language::English));
     }
 }
 
