@@ -49,7 +49,7 @@ impl Precision {
 /// Converts the encoder in `directory` to an ONNX graph in 32-bit floats, from its `config.json` and
 /// `model.safetensors`.
 ///
-/// Supports BERT and MPNet with absolute positions and the exact GELU. The graph takes `input_ids`, `attention_mask`
+/// Supports BERT, XLM-R and MPNet with absolute positions and the exact GELU. The graph takes `input_ids`, `attention_mask`
 /// and, for BERT, `token_type_ids`, all `[batch, sequence]`, with the tokens of a text first in its row. The graph
 /// returns `last_hidden_state`, `[batch, sequence, hidden]`, and uses operators of opset 24. Equal files give equal
 /// bytes. The conversion takes about four times the memory of the weights.

@@ -30,7 +30,7 @@ pub(super) struct Encoder<'a> {
 #[rustfmt::skip]
 const fn tensor_names(family: Family) -> [&'static str; 5] {
     match family {
-        Family::Bert => [
+        Family::Bert | Family::XlmRoberta => [
             "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
             "attention.output.LayerNorm",
         ],
@@ -75,7 +75,7 @@ impl<'a> Encoder<'a> {
             by_text: self.graph.op("Concat", &[&shape, &width], &[Setting::Int("axis", 0)]),
             lengths: self.graph.op("ReduceSum", &[&mask, &row], &[Setting::Int("keepdims", 0)]),
             bias: match self.architecture.family {
-                Family::Bert => Value::absent(),
+                Family::Bert | Family::XlmRoberta => Value::absent(),
                 Family::Mpnet => self.bias_by_distance(&sequence)?,
             },
             zero_points: match self.format {
@@ -109,8 +109,12 @@ impl<'a> Encoder<'a> {
             sum = self.graph.op("Add", &[&sum, &vectors], &[]);
         }
         let table = self.weights.tensor("embeddings.position_embeddings.weight", [positions, hidden])?;
-        let table = table.slice_axis(Axis(0), Slice::from(self.architecture.first_position()..));
-        let table = self.graph.floats("embeddings.positions", table);
+        let mut table = table.slice_axis_move(Axis(0), Slice::from(self.architecture.first_position()..));
+        if self.architecture.family == Family::XlmRoberta {
+            // Every token has the one type.
+            table += &self.weights.tensor("embeddings.token_type_embeddings.weight", [1, hidden])?;
+        }
+        let table = self.graph.floats("embeddings.positions", table.view());
         let (start, axis) = (self.graph.integers(&[0]), self.graph.integers(&[0]));
         let vectors = self.graph.op("Slice", &[&table, &start, sequence, &axis], &[]);
         let sum = self.graph.op("Add", &[&sum, &vectors], &[]);
