@@ -13,7 +13,12 @@ use super::{
     weights::Weights,
 };
 
+use super::WORDS;
 use crate::ModelError;
+
+/// Bytes from which a table of words is kept beside its graph: processes then share it, and read only the words they use.
+/// Smaller tables stay inside, as those of English models always were.
+const LARGE_TABLE: usize = 32 << 20;
 
 /// Minimum distance at which distances share the last bucket in MPNet.
 const MAX_DISTANCE: f32 = 128.0;
@@ -24,6 +29,8 @@ pub(super) struct Encoder<'a> {
     architecture: &'a Architecture,
     weights: &'a Weights<'a>,
     format: NumberFormat<'a>,
+    /// The table of words, if it is large: the content of the file [`WORDS`].
+    pub(super) words: Option<Vec<u8>>,
 }
 
 /// Names of a layer's query, key, value, output and normalization in one family.
@@ -55,7 +62,7 @@ struct SharedValues {
 
 impl<'a> Encoder<'a> {
     pub(super) fn new(architecture: &'a Architecture, weights: &'a Weights<'a>, format: NumberFormat<'a>) -> Self {
-        Self { graph: GraphBuilder::default(), architecture, weights, format }
+        Self { graph: GraphBuilder::default(), architecture, weights, format, words: None }
     }
 
     pub(super) fn write(&mut self) -> Result<(), ModelError> {
@@ -121,7 +128,7 @@ impl<'a> Encoder<'a> {
         self.norm("embeddings.LayerNorm", &sum)
     }
 
-    /// Looks up word embeddings. In 8 bits the table has a scale for each word.
+    /// Looks up word embeddings. In 8 bits the table has a scale for each word, and a large one a file of its own.
     fn table(&mut self, name: &str, ids: &Value, words: &Array2<f32>) -> Value {
         let axis = [Setting::Int("axis", 0)];
         match self.format {
@@ -131,7 +138,13 @@ impl<'a> Encoder<'a> {
             }
             NumberFormat::Quantized(_) => {
                 let (codes, scales) = quantized(words, MAX_CODE);
-                let codes = self.graph.bytes(name, codes.view());
+                let codes = if codes.len() < LARGE_TABLE {
+                    self.graph.bytes(name, codes.view())
+                } else {
+                    let (codes, words) = self.graph.external_bytes(name, codes.view(), WORDS);
+                    self.words = Some(words);
+                    codes
+                };
                 let scales = self.graph.floats(&format!("{name}.scale"), scales.view().insert_axis(Axis(1)));
                 let codes = self.graph.op("Gather", &[&codes, ids], &axis);
                 let codes = self.graph.op("Cast", &[&codes], &[Setting::Int("to", i64::from(proto::FLOAT))]);
