@@ -84,8 +84,8 @@ pub(crate) fn weights_in(directory: &Path) -> PathBuf {
     if packed.is_file() { packed } else { directory.join("model.safetensors") }
 }
 
-/// Writes the configuration and the tokenizer of a packed model next to it, unless they are there. Does nothing in the
-/// directory of another model.
+/// Writes the configuration and the tokenizer of a packed model next to it, unless they are there unchanged. Does nothing
+/// in the directory of another model.
 pub(crate) fn unpack(directory: &Path) -> Result<(), ModelError> {
     let path = directory.join(PACKED);
     if !path.is_file() {
