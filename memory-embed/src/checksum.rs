@@ -10,8 +10,12 @@ use sha2::{Digest, Sha256};
 
 use crate::files;
 
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(Sha256::digest(bytes).as_slice())
+    hex(&sha256(bytes))
 }
 
 pub(crate) fn sha256_hex_of_file(path: &Path) -> io::Result<String> {

@@ -42,6 +42,8 @@
 
 #[cfg(feature = "bedrock")]
 mod bedrock;
+#[cfg(feature = "onnx")]
+mod bytes;
 #[cfg(feature = "cache")]
 mod cache;
 #[cfg(feature = "onnx")]
@@ -88,9 +90,9 @@ pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackag
 pub use fetch::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
 #[cfg(feature = "onnx")]
 pub use models::{
-    ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, GateReport, MODELS_VARIABLE, ModelDirectory, ModelError, ModelFiles,
-    ModelLocation, ModelSource, ModelStore, PINNED_MODELS, POTION_BASE_8M, Package, Piece, Pieces, PinnedFile,
-    PinnedModel, Platform, Pooling, Prompts, Python,
+    ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, GateReport, MODELS_VARIABLE, MULTILINGUAL_E5_SMALL, ModelDirectory,
+    ModelError, ModelFiles, ModelLocation, ModelSource, ModelStore, PINNED_MODELS, POTION_BASE_8M, Package, Piece,
+    Pieces, PinnedFile, PinnedModel, Platform, Pooling, Prompts, Python,
 };
 #[cfg(feature = "onnx")]
 pub use onnx::{

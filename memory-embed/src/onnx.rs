@@ -10,6 +10,7 @@ mod reranker;
 mod runtime;
 mod session;
 mod splitter;
+mod vocabulary;
 mod workers;
 
 pub use embedder::{OnnxEmbedder, OnnxOptions};

@@ -1,9 +1,12 @@
-//! Builds, fetches the test model, then runs tidy, the tests and the doctests.
+//! Builds, fetches the test models, then runs tidy, the tests and the doctests.
 
 use anyhow::{Result, ensure};
 
 use crate::invocation::{Invocation, Stream};
 use crate::{steps::Steps, tally::Tally, tidy, workspace::Workspace};
+
+/// The models of the tests: the default one, and the one of many languages, which is another 91 MB.
+const MODELS: [&str; 2] = ["all-MiniLM-L6-v2", "multilingual-e5-small"];
 
 const ALL_BUT_XTASK: [&str; 3] = ["--workspace", "--exclude", "xtask"];
 
@@ -21,7 +24,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 /// xtask is tested in a separate build: it depends on crates that procedural macros also use, and a common build would
 /// unify their features and recompile everything.
 ///
-/// The dev binary fetches the model. This build has the same packages, profile and features as the test runs, so that
+/// The dev binary fetches the models. This build has the same packages, profile and features as the test runs, so that
 /// nothing is compiled twice; `setup` would add a release build of the whole tree, which no test runs. It also puts the
 /// plugin libraries where the host's tests load them.
 pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tally> {
@@ -35,7 +38,11 @@ pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tall
             .run()
     })?;
     steps.run("model", || {
-        Invocation::program(workspace, "model", workspace.memory_binary("debug")).args(["model", "fetch"]).run()
+        let fetch = |model| {
+            let memory = workspace.memory_binary("debug");
+            Invocation::program(workspace, "model", memory).args(["model", "fetch", model]).run()
+        };
+        MODELS.into_iter().try_for_each(fetch)
     })?;
     let tests = tests.and(steps.run("tests", || unit_and_integration(workspace, &ALL_BUT_XTASK))?);
     let doctests = steps.run("doctests", || doctests(workspace))?;

@@ -124,6 +124,7 @@ fn the_list_says_what_a_model_costs() {
     let list = run(&store, &["--json", "model", "list"]);
     for said in [
         "all-MiniLM-L6-v2/int8",
+        "multilingual-e5-small/int8",
         "potion-base-8M",
         "all-mpnet-base-v2/fp32",
         "sentence-transformers/all-MiniLM-L12-v2",

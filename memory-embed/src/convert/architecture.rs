@@ -12,6 +12,8 @@ pub(super) enum Family {
     /// Devlin et al. (2018); MiniLM belongs to it.
     #[default]
     Bert,
+    /// Conneau et al. (2020): BERT with positions from 2 and one token type.
+    XlmRoberta,
     /// Song et al. (2020): a bias on attention by distance, no token types, positions from 2.
     Mpnet,
 }
@@ -37,6 +39,7 @@ pub(super) struct Architecture {
     /// Rows of the position table.
     #[serde(rename = "max_position_embeddings")]
     pub(super) positions: usize,
+    /// Token types that are an input of the graph.
     #[serde(default, rename = "type_vocab_size")]
     pub(super) token_types: usize,
     #[serde(rename = "layer_norm_eps")]
@@ -81,7 +84,11 @@ impl Architecture {
         config.family = match config.model_type.as_str() {
             "bert" => Family::Bert,
             "mpnet" => Family::Mpnet,
-            other => return Err(unsupported(format!("models of type {other} are not supported, only bert and mpnet"))),
+            "xlm-roberta" => Family::XlmRoberta,
+            other => {
+                let known = "only bert, mpnet and xlm-roberta";
+                return Err(unsupported(format!("models of type {other} are not supported, {known}")));
+            }
         };
         // The converter drops a head, and the rest is not a sentence encoder.
         if let Some(classifier) = task_head(config.architectures.as_deref().unwrap_or_default()) {
@@ -101,11 +108,11 @@ impl Architecture {
             && config.positions > 2
             && config.epsilon > 0.0
             && config.buckets >= 4
-            && (config.family == Family::Mpnet || config.token_types > 0);
+            && (config.family != Family::Bert || config.token_types > 0);
         if !even || !positive {
             return Err(unsupported("its dimensions are not valid for an encoder".to_owned()));
         }
-        if config.family == Family::Mpnet {
+        if config.family != Family::Bert {
             config.token_types = 0;
         }
         Ok(config)
@@ -115,7 +122,7 @@ impl Architecture {
     pub(super) fn first_position(&self) -> usize {
         match self.family {
             Family::Bert => 0,
-            Family::Mpnet => 2,
+            Family::Mpnet | Family::XlmRoberta => 2,
         }
     }
 

@@ -13,7 +13,12 @@ use super::{
     weights::Weights,
 };
 
+use super::WORDS;
 use crate::ModelError;
+
+/// Bytes from which a table of words is kept beside its graph: processes then share it, and read only the words they use.
+/// Smaller tables stay inside, as those of English models always were.
+const LARGE_TABLE: usize = 32 << 20;
 
 /// Minimum distance at which distances share the last bucket in MPNet.
 const MAX_DISTANCE: f32 = 128.0;
@@ -24,13 +29,15 @@ pub(super) struct Encoder<'a> {
     architecture: &'a Architecture,
     weights: &'a Weights<'a>,
     format: NumberFormat<'a>,
+    /// The table of words, if it is large: the content of the file [`WORDS`].
+    pub(super) words: Option<Vec<u8>>,
 }
 
 /// Names of a layer's query, key, value, output and normalization in one family.
 #[rustfmt::skip]
 const fn tensor_names(family: Family) -> [&'static str; 5] {
     match family {
-        Family::Bert => [
+        Family::Bert | Family::XlmRoberta => [
             "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
             "attention.output.LayerNorm",
         ],
@@ -55,7 +62,7 @@ struct SharedValues {
 
 impl<'a> Encoder<'a> {
     pub(super) fn new(architecture: &'a Architecture, weights: &'a Weights<'a>, format: NumberFormat<'a>) -> Self {
-        Self { graph: GraphBuilder::default(), architecture, weights, format }
+        Self { graph: GraphBuilder::default(), architecture, weights, format, words: None }
     }
 
     pub(super) fn write(&mut self) -> Result<(), ModelError> {
@@ -75,7 +82,7 @@ impl<'a> Encoder<'a> {
             by_text: self.graph.op("Concat", &[&shape, &width], &[Setting::Int("axis", 0)]),
             lengths: self.graph.op("ReduceSum", &[&mask, &row], &[Setting::Int("keepdims", 0)]),
             bias: match self.architecture.family {
-                Family::Bert => Value::absent(),
+                Family::Bert | Family::XlmRoberta => Value::absent(),
                 Family::Mpnet => self.bias_by_distance(&sequence)?,
             },
             zero_points: match self.format {
@@ -109,15 +116,19 @@ impl<'a> Encoder<'a> {
             sum = self.graph.op("Add", &[&sum, &vectors], &[]);
         }
         let table = self.weights.tensor("embeddings.position_embeddings.weight", [positions, hidden])?;
-        let table = table.slice_axis(Axis(0), Slice::from(self.architecture.first_position()..));
-        let table = self.graph.floats("embeddings.positions", table);
+        let mut table = table.slice_axis_move(Axis(0), Slice::from(self.architecture.first_position()..));
+        if self.architecture.family == Family::XlmRoberta {
+            // Every token has the one type.
+            table += &self.weights.tensor("embeddings.token_type_embeddings.weight", [1, hidden])?;
+        }
+        let table = self.graph.floats("embeddings.positions", table.view());
         let (start, axis) = (self.graph.integers(&[0]), self.graph.integers(&[0]));
         let vectors = self.graph.op("Slice", &[&table, &start, sequence, &axis], &[]);
         let sum = self.graph.op("Add", &[&sum, &vectors], &[]);
         self.norm("embeddings.LayerNorm", &sum)
     }
 
-    /// Looks up word embeddings. In 8 bits the table has a scale for each word.
+    /// Looks up word embeddings. In 8 bits the table has a scale for each word, and a large one a file of its own.
     fn table(&mut self, name: &str, ids: &Value, words: &Array2<f32>) -> Value {
         let axis = [Setting::Int("axis", 0)];
         match self.format {
@@ -127,7 +138,13 @@ impl<'a> Encoder<'a> {
             }
             NumberFormat::Quantized(_) => {
                 let (codes, scales) = quantized(words, MAX_CODE);
-                let codes = self.graph.bytes(name, codes.view());
+                let codes = if codes.len() < LARGE_TABLE {
+                    self.graph.bytes(name, codes.view())
+                } else {
+                    let (codes, words) = self.graph.external_bytes(name, codes.view(), WORDS);
+                    self.words = Some(words);
+                    codes
+                };
                 let scales = self.graph.floats(&format!("{name}.scale"), scales.view().insert_axis(Axis(1)));
                 let codes = self.graph.op("Gather", &[&codes, ids], &axis);
                 let codes = self.graph.op("Cast", &[&codes], &[Setting::Int("to", i64::from(proto::FLOAT))]);

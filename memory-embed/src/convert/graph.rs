@@ -63,6 +63,22 @@ impl GraphBuilder {
         self.tensor(name, proto::FLOAT, values.shape(), bytes)
     }
 
+    /// Adds a tensor of 8-bit weights that lie in `file`, next to that of the graph. Returns the bytes of that file.
+    pub(super) fn external_bytes(&mut self, name: &str, values: ArrayView2<'_, i8>, file: &str) -> (Value, Vec<u8>) {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let value = self.tensor(name, proto::INT8, values.shape(), Vec::new());
+        if let Some(tensor) = self.graph.initializer.last_mut() {
+            tensor.raw_data = None;
+            tensor.data_location = Some(proto::EXTERNAL);
+            let entries = [("location", file.to_owned()), ("length", bytes.len().to_string())];
+            tensor.external_data = entries
+                .into_iter()
+                .map(|(key, value)| Property { key: Some(key.to_owned()), value: Some(value) })
+                .collect();
+        }
+        (value, bytes)
+    }
+
     /// Adds a tensor of 8-bit weights.
     pub(super) fn bytes(&mut self, name: &str, values: ArrayView2<'_, i8>) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -175,6 +191,7 @@ impl GraphBuilder {
             data_type: Some(data_type),
             name: Some(name.to_owned()),
             raw_data: Some(bytes),
+            ..Tensor::default()
         });
         Value(name.to_owned())
     }

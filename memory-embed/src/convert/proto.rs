@@ -11,6 +11,9 @@ pub(super) const INT8: i32 = 3;
 /// [`Tensor::data_type`] of 64-bit integers.
 pub(super) const INT64: i32 = 7;
 
+/// [`Tensor::data_location`] of data in another file.
+pub(super) const EXTERNAL: i32 = 1;
+
 /// `ModelProto`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Model {
@@ -113,6 +116,11 @@ pub(super) struct Tensor {
     /// Little-endian.
     #[prost(bytes = "vec", optional, tag = "9")]
     pub(super) raw_data: Option<Vec<u8>>,
+    /// The file with the data, if [`data_location`](Self::data_location) is [`EXTERNAL`].
+    #[prost(message, repeated, tag = "13")]
+    pub(super) external_data: Vec<Property>,
+    #[prost(int32, optional, tag = "14")]
+    pub(super) data_location: Option<i32>,
 }
 
 /// `ValueInfoProto`.

@@ -1,4 +1,4 @@
-//! Reads the tensors of a safetensors file as 32-bit floats.
+//! Reads the tensors of a safetensors file, or of a packed one, as 32-bit floats.
 
 use std::path::{Path, PathBuf};
 
@@ -6,6 +6,7 @@ use half::{bf16, f16};
 use ndarray::{Array, Dimension, IntoDimension};
 use safetensors::{Dtype, SafeTensors};
 
+use super::packed::Packed;
 use crate::ModelError;
 
 /// A tensor that every encoder has. The text before it is the prefix of all names.
@@ -14,15 +15,25 @@ const KNOWN_TENSOR: &str = "embeddings.word_embeddings.weight";
 #[derive(Debug)]
 pub(super) struct Weights<'a> {
     path: PathBuf,
-    tensors: SafeTensors<'a>,
+    tensors: Tensors<'a>,
     prefix: String,
+}
+
+#[derive(Debug)]
+enum Tensors<'a> {
+    Safe(SafeTensors<'a>),
+    Packed(Packed<'a>),
 }
 
 impl<'a> Weights<'a> {
     /// Parses `bytes`, the content of the file at `path`.
     pub(super) fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, ModelError> {
-        let tensors = SafeTensors::deserialize(bytes)
-            .map_err(|error| ModelError::Weights { path: path.to_path_buf(), source: error.into() })?;
+        let damaged = |source| ModelError::Weights { path: path.to_path_buf(), source };
+        if Packed::is_packed(bytes) {
+            let tensors = Tensors::Packed(Packed::read(bytes).map_err(damaged)?);
+            return Ok(Self { path: path.to_path_buf(), tensors, prefix: String::new() });
+        }
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.into()))?;
         let prefix = tensors
             .names()
             .into_iter()
@@ -30,7 +41,7 @@ impl<'a> Weights<'a> {
             .min_by_key(|prefix| prefix.len())
             .map(str::to_owned)
             .ok_or_else(|| missing(path, KNOWN_TENSOR))?;
-        Ok(Self { path: path.to_path_buf(), tensors, prefix })
+        Ok(Self { path: path.to_path_buf(), tensors: Tensors::Safe(tensors), prefix })
     }
 
     /// The tensor `name`, which must have these dimensions and finite values.
@@ -38,13 +49,18 @@ impl<'a> Weights<'a> {
         let dims = dims.into_dimension();
         let full = format!("{}{name}", self.prefix);
         let wrong = |what: String| ModelError::Tensor { path: self.path.clone(), name: full.clone(), what };
-        let view = self.tensors.tensor(&full).map_err(|_| missing(&self.path, &full))?;
-        if view.shape() != dims.slice() {
-            let what = format!("has shape {:?}, and the configuration asks for {:?}", view.shape(), dims.slice());
-            return Err(wrong(what));
-        }
-        let values = floats(view.dtype(), view.data())
-            .ok_or_else(|| wrong(format!("holds {:?}, not floats of 32 or 16 bits", view.dtype())))?;
+        let values = match &self.tensors {
+            Tensors::Packed(packed) => packed.values(name).ok_or_else(|| missing(&self.path, &full))?,
+            Tensors::Safe(tensors) => {
+                let view = tensors.tensor(&full).map_err(|_| missing(&self.path, &full))?;
+                if view.shape() != dims.slice() {
+                    let (is, asked) = (view.shape(), dims.slice());
+                    return Err(wrong(format!("has shape {is:?}, and the configuration asks for {asked:?}")));
+                }
+                floats(view.dtype(), view.data())
+                    .ok_or_else(|| wrong(format!("holds {:?}, not floats of 32 or 16 bits", view.dtype())))?
+            }
+        };
         if values.iter().any(|value| !value.is_finite()) {
             return Err(wrong("holds values that are not finite".to_owned()));
         }

@@ -214,7 +214,8 @@ fn files_to_fetch(id: &str, listing: &Listing, config: &Path) -> Result<Vec<Stri
     }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
     // Models of other families run with their authors' graph.
-    let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;
+    let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "xlm-roberta" | "model2vec"))
+        && !is_cross_encoder;
     let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
     let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {
         incomplete(id, if is_cross_encoder { "onnx/model.onnx" } else { "model.safetensors nor onnx/model.onnx" })

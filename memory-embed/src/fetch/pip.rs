@@ -18,7 +18,7 @@ const LAST_LINES: usize = 12;
 const OPTIONS: &[&str] = &[
     "download", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--no-deps", "--require-hashes",
     "--only-binary=:all:", "--implementation=cp", "--abi=abi3", "--abi=none", "--platform=manylinux_2_28_x86_64",
-    "--platform=any",
+    "--platform=manylinux_2_17_x86_64", "--platform=any",
 ];
 
 /// Commands that may start pip, preferred first.

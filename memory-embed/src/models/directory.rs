@@ -104,6 +104,26 @@ struct TokenizerConfig {
     model_max_length: Option<f64>,
 }
 
+/// The record of a fetch from a hub.
+#[derive(Deserialize)]
+struct Fetched {
+    id: String,
+}
+
+impl Fetched {
+    /// The prompts of E5 (Wang et al., 2022), which its description on the hub states, and its files do not.
+    fn prompts(&self) -> Prompts {
+        let name = self.id.strip_prefix("intfloat/").unwrap_or_default();
+        let name = name.strip_prefix("multilingual-").unwrap_or(name);
+        match name.strip_prefix("e5-").map(|size| size.trim_end_matches("-v2")) {
+            Some("small" | "base" | "large") => {
+                Prompts { query: "query: ".to_owned(), document: "passage: ".to_owned() }
+            }
+            _ => Prompts::default(),
+        }
+    }
+}
+
 #[derive(Default, Deserialize)]
 struct ModelConfig {
     model_type: Option<String>,
@@ -156,13 +176,18 @@ impl ModelDirectory {
             let found = names.iter().find_map(|name| prompts.prompts.get(*name));
             found.or_else(|| prompts.prompts.get(prompts.default_prompt_name.as_ref()?)).cloned().unwrap_or_default()
         };
+        let mut prompts = Prompts { query: named(&["query"]), document: named(&["document", "passage", "corpus"]) };
+        // A fetch repairs a record that cannot be read.
+        if let (true, Ok(Some(fetched))) = (prompts == Prompts::default(), files.read::<Fetched>("hub.json")) {
+            prompts = fetched.prompts();
+        }
         Ok(Self {
             path: path.to_path_buf(),
             backend,
             max_tokens: lengths.into_iter().flatten().min().unwrap_or(DEFAULT_MAX_TOKENS),
             pooling: pooling.unwrap_or_default(),
             normalizes,
-            prompts: Prompts { query: named(&["query"]), document: named(&["document", "passage", "corpus"]) },
+            prompts,
             lower_case: sentence.do_lower_case,
             dimensions,
         })

@@ -47,11 +47,20 @@ impl GateReport {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConvertedGraph {
+    #[serde(flatten)]
+    pub(crate) graph: ConvertedFile,
+    /// The table of words, if the graph keeps it in a file of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) words: Option<ConvertedFile>,
+    /// Result of the quality gate of a quantized graph.
+    pub(crate) gate: Option<GateReport>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ConvertedFile {
     pub(crate) file: String,
     pub(crate) size: u64,
     pub(crate) sha256: String,
-    /// Result of the quality gate of a quantized graph.
-    pub(crate) gate: Option<GateReport>,
 }
 
 /// The graphs in a model's `onnx` directory.
@@ -60,6 +69,9 @@ pub(crate) struct ConvertedGraphs {
     pub(crate) converter: u32,
     pub(crate) weights_sha256: String,
     pub(crate) tokenizer_sha256: String,
+    /// The compiled tokenizer, if its vocabulary can be compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tokenizer: Option<ConvertedFile>,
     pub(crate) full: ConvertedGraph,
     /// `None` if the quality gate refused it.
     pub(crate) int8: Option<ConvertedGraph>,
@@ -83,7 +95,7 @@ impl ConvertedGraphs {
     pub(crate) fn identity(&self, precision: Precision) -> Option<String> {
         match precision {
             Precision::Int8 if self.converter >= FIRST_CALIBRATING => {
-                Some(sha256_hex(format!("{} {}", self.full.sha256, precision.name()).as_bytes()))
+                Some(sha256_hex(format!("{} {}", self.full.graph.sha256, precision.name()).as_bytes()))
             }
             Precision::Full | Precision::Int8 => None,
         }
@@ -120,10 +132,10 @@ mod tests {
         let first: ConvertedGraphs = serde_json::from_str(FIRST).unwrap();
         let here = ConvertedGraphs { converter: FIRST_CALIBRATING, ..first };
         let mut there = here.clone();
-        there.int8.as_mut().unwrap().sha256 = "another processor's".to_owned();
+        there.int8.as_mut().unwrap().graph.sha256 = "another processor's".to_owned();
         assert!(here.identity(Precision::Int8).is_some());
         assert_eq!(here.identity(Precision::Int8), there.identity(Precision::Int8));
-        there.full.sha256 = "of other weights".to_owned();
+        there.full.graph.sha256 = "of other weights".to_owned();
         assert_ne!(here.identity(Precision::Int8), there.identity(Precision::Int8));
         assert_eq!(here.identity(Precision::Full), None);
     }

@@ -8,10 +8,10 @@ use std::{
 use directories::ProjectDirs;
 
 use super::{
-    ConvertedGraph, ConvertedGraphs, DEFAULT_MAX_TOKENS, ModelDirectory, ModelError, ONNX_RUNTIME_LIBRARY, PinnedFile,
-    PinnedModel, Pooling, Prompts,
+    ConvertedFile, ConvertedGraph, ConvertedGraphs, DEFAULT_MAX_TOKENS, ModelDirectory, ModelError,
+    ONNX_RUNTIME_LIBRARY, PinnedFile, PinnedModel, Pooling, Prompts,
 };
-use crate::{Precision, checksum::sha256_hex_of_file, files::if_there};
+use crate::{Precision, checksum::sha256_hex_of_file, convert::WORDS, files::if_there};
 
 /// The environment variable that names the directory for models.
 pub const MODELS_VARIABLE: &str = "MEMORY_MODELS";
@@ -39,10 +39,12 @@ pub struct ModelFiles {
     pub model: PathBuf,
     /// The SHA-256 that the graph must have, in lower-case hexadecimal.
     pub model_sha256: Option<String>,
+    /// The SHA-256 that the graph's table of words must have, if it is a file of its own, in lower-case hexadecimal.
+    pub words_sha256: Option<String>,
     /// Identity of the graph in the model's id, if not its own SHA-256; graphs with comparable vectors share an
     /// identity. Ignored without [`model_sha256`](Self::model_sha256).
     pub identity: Option<String>,
-    /// The `tokenizer.json`.
+    /// The `tokenizer.json`, or what [`prepare`](crate::prepare) compiled from it.
     pub tokenizer: PathBuf,
     /// The SHA-256 that the tokenizer must have, in lower-case hexadecimal.
     pub tokenizer_sha256: Option<String>,
@@ -70,6 +72,7 @@ impl ModelFiles {
             runtime: runtime.into(),
             model: model.into(),
             model_sha256: None,
+            words_sha256: None,
             identity: None,
             tokenizer: tokenizer.into(),
             tokenizer_sha256: None,
@@ -82,6 +85,7 @@ impl ModelFiles {
 
     memory_core::setters! {
         some into model_sha256: String,
+        some into words_sha256: String,
         some into identity: String,
         some into tokenizer_sha256: String,
         const max_tokens: usize,
@@ -112,7 +116,12 @@ impl ModelFiles {
             (None, _) => None,
         };
         let model = match graph {
-            Some(graph) => file_of_size(&format!("the graph of {name}"), graphs.join(&graph.file), graph.size)?,
+            Some(ConvertedGraph { graph, words, .. }) => {
+                if let Some(words) = words {
+                    there(&format!("the table of words of {name}"), &graphs, words)?;
+                }
+                there(&format!("the graph of {name}"), &graphs, graph)?
+            }
             None => {
                 let shipped = [graphs.join("model.onnx"), directory.join("model.onnx")];
                 let found = shipped.iter().find(|path| precision == Precision::Full && path.is_file());
@@ -120,13 +129,26 @@ impl ModelFiles {
                 found.cloned().ok_or_else(not_converted)?
             }
         };
+        let mut files = Self::unconverted(directory, name, runtime, precision)?;
+        if let Some(record) = &record {
+            files.identity = record.identity(precision);
+            files.tokenizer_sha256 = Some(record.tokenizer_sha256.clone());
+            if let Some(compiled) = &record.tokenizer {
+                files.tokenizer = there(&format!("the compiled tokenizer of {name}"), &graphs, compiled)?;
+                files.tokenizer_sha256 = Some(compiled.sha256.clone());
+            }
+        }
         Ok(Self {
             model,
-            model_sha256: graph.map(|graph| graph.sha256.clone()),
-            identity: record.as_ref().and_then(|record| record.identity(precision)),
-            tokenizer_sha256: record.as_ref().map(|record| record.tokenizer_sha256.clone()),
-            ..Self::unconverted(directory, name, runtime, precision)?
+            model_sha256: graph.map(|graph| graph.graph.sha256.clone()),
+            words_sha256: graph.and_then(|graph| graph.words.as_ref()).map(|words| words.sha256.clone()),
+            ..files
         })
+    }
+
+    /// The path of the table of words, if that is a file of its own.
+    pub(crate) fn words(&self) -> PathBuf {
+        self.model.with_file_name(WORDS)
     }
 
     /// The files of a model whose graphs may not exist yet.
@@ -159,6 +181,11 @@ fn checked<'a>(name: &str, record: &'a ConvertedGraphs) -> Result<&'a ConvertedG
         Some(_) => Err(not_checked("was checked on another kind of processor")),
         None => Err(not_checked("was never checked")),
     }
+}
+
+/// The path of a converted file in `directory`, if it has its size.
+fn there(what: &str, directory: &Path, file: &ConvertedFile) -> Result<PathBuf, ModelError> {
+    file_of_size(what, directory.join(&file.file), file.size)
 }
 
 /// `path`, if it is a file of this size, because loading a truncated library would crash the process.

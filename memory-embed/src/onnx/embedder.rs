@@ -1,9 +1,10 @@
 //! The embedder that runs an ONNX model in this process.
 
 use std::{
+    panic::resume_unwind,
     path::{Path, PathBuf},
     sync::Arc,
-    thread,
+    thread::{self, ScopedJoinHandle},
 };
 
 use memory_core::{
@@ -13,13 +14,13 @@ use memory_core::{
 
 use super::{
     runtime,
-    session::{Chunk, ChunkVectors, SentenceSession},
+    session::{Chunk, ChunkVectors, Graph, SentenceSession},
     splitter::Splitter,
     workers::{Engine, Priority, StartEngine, WorkerConfig, Workers},
 };
 use crate::{
     ModelError, ModelFiles, Pooling,
-    checksum::{model_id_of, sha256_hex},
+    checksum::{model_id_of, sha256_hex, sha256_hex_of_file},
     files,
     unit::unit_sum,
 };
@@ -286,18 +287,44 @@ impl LoadedModel {
         options: &OnnxOptions,
     ) -> Result<(Splitter, String, Box<OpenSession>), ModelError> {
         let environment = runtime::environment(&files.runtime)?;
-        let json = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
-        let splitter = Splitter::new(&json.bytes, files.max_tokens, options.overlap_tokens)
+        let file = read("the tokenizer", &files.tokenizer, files.tokenizer_sha256.as_deref())?;
+        let splitter = Splitter::new(&file.bytes, files.max_tokens, options.overlap_tokens)
             .and_then(|splitter| splitter.lower_case(files.lower_case).prompts(&files.prompts))
             .map_err(|source| ModelError::Tokenizer { path: files.tokenizer.clone(), source })?;
         let (threads, pad, pooling, path) =
             (options.threads_per_worker, splitter.pad(), files.pooling, files.model.clone());
-        let open = move |graph: &[u8]| {
-            SentenceSession::open(&environment, graph, threads, pad, pooling)
-                .map_err(|source| ModelError::Graph { path: path.clone(), source })
+        let words = files.words_sha256.clone().map(|sha256| (files.words(), sha256));
+        let open = move |bytes: &[u8]| {
+            let graph = Graph { bytes, tensors: words.as_ref().and_then(|(words, _)| words.parent()) };
+            // Both take about as long.
+            thread::scope(|scope| {
+                let checked = words.as_ref().map(|(words, sha256)| scope.spawn(|| check(words, sha256)));
+                let session = SentenceSession::open(&environment, graph, threads, pad, pooling)
+                    .map_err(|source| ModelError::Graph { path: path.clone(), source });
+                match checked.map(ScopedJoinHandle::join) {
+                    Some(Ok(Err(damaged))) => Err(damaged),
+                    Some(Err(panic)) => resume_unwind(panic),
+                    Some(Ok(Ok(()))) | None => session,
+                }
+            })
         };
-        Ok((splitter, json.sha256, Box::new(open)))
+        let tokenizer = splitter.compiled_from().map_or(file.sha256, str::to_owned);
+        Ok((splitter, tokenizer, Box::new(open)))
     }
+}
+
+/// Checks a file that ONNX Runtime maps.
+fn check(path: &Path, expected: &str) -> Result<(), ModelError> {
+    let sha256 = sha256_hex_of_file(path)
+        .map_err(|source| ModelError::reading("the table of the model's words", path, source))?;
+    matches(path, expected, &sha256)
+}
+
+fn matches(path: &Path, expected: &str, actual: &str) -> Result<(), ModelError> {
+    if expected == actual {
+        return Ok(());
+    }
+    Err(ModelError::Checksum { path: path.to_owned(), expected: expected.to_owned(), actual: actual.to_owned() })
 }
 
 pub(super) struct CheckedFile {
@@ -309,12 +336,8 @@ pub(super) struct CheckedFile {
 pub(super) fn read(what: &str, path: &Path, expected: Option<&str>) -> Result<CheckedFile, ModelError> {
     let bytes = files::read_weights(path).map_err(|source| ModelError::reading(what, path, source))?;
     let sha256 = sha256_hex(&bytes);
-    match expected {
-        Some(expected) if expected != sha256 => {
-            Err(ModelError::Checksum { path: path.to_path_buf(), expected: expected.to_owned(), actual: sha256 })
-        }
-        _ => Ok(CheckedFile { bytes, sha256 }),
-    }
+    expected.map_or(Ok(()), |expected| matches(path, expected, &sha256))?;
+    Ok(CheckedFile { bytes, sha256 })
 }
 
 #[cfg(test)]

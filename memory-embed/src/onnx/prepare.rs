@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::calibration::measured_ranges;
+use super::{calibration::measured_ranges, vocabulary::compile};
 use crate::{
     GateReport, ModelError, ModelFiles, Precision, check_quantized,
-    checksum::{sha256_hex, sha256_hex_of_file},
-    convert::{CONVERTER, convert, convert_quantized},
+    checksum::{sha256, sha256_hex, sha256_hex_of_file},
+    convert::{CONVERTER, WORDS, convert, convert_quantized, unpack, weights_in},
     files::{self, if_there},
-    models::{ConvertedGraph, ConvertedGraphs},
+    models::{ConvertedFile, ConvertedGraph, ConvertedGraphs},
 };
 
 /// Options of preparing a model.
@@ -49,7 +49,8 @@ pub struct Prepared {
 }
 
 /// Converts the weights of the encoder `name` in `directory` to a graph in 32-bit floats and one in 8-bit integers, in
-/// `onnx/` next to them. Removes the 8-bit graph if it does not pass [`check_quantized`].
+/// `onnx/` next to them. Removes the 8-bit graph if it does not pass [`check_quantized`]. Compiles the tokenizer if it is
+/// a Unigram. Writes the configuration and the tokenizer of a packed model first.
 ///
 /// Graphs of the model's authors are kept as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if this
 /// version has converted both graphs from these weights and checked them on a processor like this one, unless
@@ -64,8 +65,10 @@ pub fn prepare(
     options: &PrepareOptions,
     progress: &mut dyn FnMut(PrepareEvent),
 ) -> Result<Prepared, ModelError> {
-    let weights_sha256 = file_sha256(&directory.join("model.safetensors"))?;
-    let tokenizer_sha256 = file_sha256(&directory.join("tokenizer.json"))?;
+    unpack(directory)?;
+    let weights_sha256 = file_sha256(&weights_in(directory))?;
+    let tokenizer_path = directory.join("tokenizer.json");
+    let tokenizer_sha256 = file_sha256(&tokenizer_path)?;
     if !options.force
         && let Some(report) = present(directory, &weights_sha256, &tokenizer_sha256)?
     {
@@ -73,10 +76,9 @@ pub fn prepare(
     }
     let graphs = ConvertedGraphs::directory(directory);
     fs::create_dir_all(&graphs).map_err(failed(&graphs))?;
-    let make = |bytes: &[u8], file: &str| -> Result<ConvertedGraph, ModelError> {
+    let make = |bytes: &[u8], file: &str| -> Result<ConvertedFile, ModelError> {
         write(&graphs.join(file), bytes)?;
-        let size = bytes.len() as u64;
-        Ok(ConvertedGraph { file: file.to_owned(), size, sha256: sha256_hex(bytes), gate: None })
+        Ok(ConvertedFile { file: file.to_owned(), size: bytes.len() as u64, sha256: sha256_hex(bytes) })
     };
     // Calibrates first, so that the old graphs stay if the runtime fails.
     progress(PrepareEvent::Measuring);
@@ -88,19 +90,24 @@ pub fn prepare(
         // Without a record, an existing int8 graph is not ours: the record is written before such a graph.
         keep_shipped(&graphs.join("model_int8.onnx"), &graphs.join("model_int8_shipped.onnx"), &[])?;
     }
-    let full = make(&full, "model.onnx")?;
-    let mut record = ConvertedGraphs { converter: CONVERTER, weights_sha256, tokenizer_sha256, full, int8: None };
+    let full = ConvertedGraph { graph: make(&full, "model.onnx")?, words: None, gate: None };
+    let tokenizer = compiled(&tokenizer_path)?.map(|bytes| make(&bytes, "tokenizer.unigram")).transpose()?;
+    let mut record =
+        ConvertedGraphs { converter: CONVERTER, weights_sha256, tokenizer_sha256, tokenizer, full, int8: None };
     write_record(directory, &record)?;
 
     let full = ModelFiles::in_directory(directory, name, runtime, Precision::Full)?;
     progress(PrepareEvent::Converting(Precision::Int8));
-    let mut int8 = make(&convert_quantized(directory, &ranges)?, "model_int8.onnx")?;
+    let int8 = convert_quantized(directory, &ranges)?;
+    let words = int8.words.as_deref().map(|words| make(words, WORDS)).transpose()?;
+    let mut int8 = ConvertedGraph { graph: make(&int8.bytes, "model_int8.onnx")?, words, gate: None };
 
     progress(PrepareEvent::Checking);
     let quantized = ModelFiles {
         name: format!("{name}/{}", Precision::Int8.name()),
-        model: graphs.join(&int8.file),
-        model_sha256: Some(int8.sha256.clone()),
+        model: graphs.join(&int8.graph.file),
+        model_sha256: Some(int8.graph.sha256.clone()),
+        words_sha256: int8.words.as_ref().map(|words| words.sha256.clone()),
         ..full.clone()
     };
     let report = match check_quantized(&full, &quantized) {
@@ -111,7 +118,9 @@ pub fn prepare(
             Ok(report)
         }
         Err(refused @ ModelError::Gate { .. }) => {
-            fs::remove_file(&quantized.model).map_err(failed(&quantized.model))?;
+            for file in std::iter::once(&int8.graph).chain(&int8.words).map(|file| graphs.join(&file.file)) {
+                fs::remove_file(&file).map_err(failed(&file))?;
+            }
             Err(refused)
         }
         Err(other) => return Err(other),
@@ -141,13 +150,20 @@ fn present(directory: &Path, weights: &str, tokenizer: &str) -> Result<Option<Ga
         return Ok(None);
     }
     let Some(int8) = record.int8 else { return Ok(None) };
-    for graph in [&record.full, &int8] {
-        let path = ConvertedGraphs::directory(directory).join(&graph.file);
-        if if_there(sha256_hex_of_file(&path)).map_err(failed(&path))?.as_ref() != Some(&graph.sha256) {
+    let graphs = [&record.full, &int8].into_iter().flat_map(|graph| std::iter::once(&graph.graph).chain(&graph.words));
+    for file in graphs.chain(&record.tokenizer) {
+        let path = ConvertedGraphs::directory(directory).join(&file.file);
+        if if_there(sha256_hex_of_file(&path)).map_err(failed(&path))?.as_ref() != Some(&file.sha256) {
             return Ok(None);
         }
     }
     Ok(int8.gate.filter(GateReport::matches_this_processor))
+}
+
+/// The compiled tokenizer, if its vocabulary can be compiled.
+fn compiled(path: &Path) -> Result<Option<Vec<u8>>, ModelError> {
+    let json = files::read_text(path).map_err(|source| ModelError::reading("the tokenizer", path, source))?;
+    compile(&json, sha256(&json)).map_err(|source| ModelError::Tokenizer { path: path.to_owned(), source })
 }
 
 fn file_sha256(path: &Path) -> Result<String, ModelError> {

