@@ -126,3 +126,11 @@ fn what_is_there_is_not_converted_again() {
     let report = prepared.int8.unwrap();
     assert!(!prepared.converted && report.mean > 0.99 && report.least > 0.97, "{report:?}");
 }
+
+#[test]
+fn no_script_of_ten_languages_is_unknown() {
+    let Some(embedder) = embedder_or_skip(Precision::Int8) else { return };
+    for Statement { language, text, .. } in statements() {
+        assert!(block_on(embedder.embed_query(&text)).is_ok(), "{language}: {text}");
+    }
+}

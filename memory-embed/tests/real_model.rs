@@ -325,3 +325,31 @@ fn a_second_runtime_in_the_process_is_refused_by_name() {
     let error = OnnxEmbedder::load(&other, &OnnxOptions::default()).unwrap_err();
     assert!(matches!(error, ModelError::OtherRuntime { .. }), "{error}");
 }
+
+#[test]
+fn a_question_in_a_script_that_the_model_does_not_know_has_no_vector() {
+    let Some(embedder) = embedder_or_skip() else { return };
+    let ask = |text| block_on(embedder.embed_query(text));
+    for known in [
+        "When is the dentist?",
+        "Wann ist der Zahnarzttermin?",
+        "Diş hekimi randevusu ne zaman?",
+        "Khi nào tôi gặp nha sĩ?",
+        "我什么时候去看牙医？",
+        "歯医者の予約はいつですか？",
+        "QX-4471-93B",
+        "4711?",
+        "🦷",
+    ] {
+        assert!(ask(known).is_ok(), "{known}");
+    }
+    for unknown in [
+        "Когда у меня зубной врач?",
+        "متى موعد طبيب الأسنان؟",
+        "นัดหมอฟันเมื่อไหร่",
+        "치과는 언제예요?",
+        "दाँत के डॉक्टर से कब मिलना है?",
+    ] {
+        assert!(matches!(ask(unknown), Err(EmbedError::UnknownScript { .. })), "{unknown}");
+    }
+}

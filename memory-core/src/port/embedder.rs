@@ -21,7 +21,8 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     /// than the model's input: nothing is truncated.
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>>;
 
-    /// Vector of a question. A question longer than the model's input is represented by all its chunks.
+    /// Vector of a question. A question longer than the model's input is represented by all its chunks. An embedder may
+    /// refuse a question in a script that its model does not know ([`EmbedError::UnknownScript`]).
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>>;
 
     /// The embedder's token vectors, if its model provides them.
@@ -51,6 +52,14 @@ pub enum EmbedError {
         /// Cause and remedy.
         #[source]
         source: BoxError,
+    },
+    /// The model does not know the script of a question, so that its vector would say nothing.
+    #[error(
+        "{model} does not know the script of the question; one of many languages does (`memory model fetch multilingual-e5-small`)"
+    )]
+    UnknownScript {
+        /// The model.
+        model: ModelId,
     },
     /// The model's output is not an embedding.
     #[error("model {model} returned {what}")]

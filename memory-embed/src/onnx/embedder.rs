@@ -163,6 +163,10 @@ impl OnnxEmbedder {
 
     /// The normalized sum of the vectors of a query's chunks, and the chunks.
     async fn query(&self, text: &str, with_tokens: bool) -> Result<(Vec<f32>, Vec<ChunkVectors>), EmbedError> {
+        let knows_script = self.splitter.knows_script(text);
+        if !knows_script.map_err(|source| EmbedError::Backend { model: self.model.clone(), source })? {
+            return Err(EmbedError::UnknownScript { model: self.model.clone() });
+        }
         let chunks = self.embed(&[text], Priority::Query, with_tokens).await?.pop().unwrap_or_default();
         let wholes = chunks.iter().map(|chunk| chunk.whole.as_slice());
         let whole = unit_sum(wholes, self.dimensions).ok_or_else(|| EmbedError::BadOutput {

@@ -14,6 +14,10 @@ const STEP: usize = 64 << 10;
 /// Maximum bytes of a word. WordPiece maps a longer word to a single unknown token.
 const MAX_WORD: usize = 100;
 
+/// Mean letters of a piece, from which on a vocabulary knows a script: BERT's has 1.0 to 1.3 in Cyrillic, Arabic, Thai
+/// and Hangul, and 2 to 5 in languages with Latin letters.
+const LETTERS_OF_PIECE: f32 = 1.5;
+
 /// Tokenizes texts and splits those that are too long for the model.
 #[derive(Debug)]
 pub(crate) struct Splitter {
@@ -140,6 +144,20 @@ impl Splitter {
         &self.tokenizer
     }
 
+    /// True if the vocabulary has pieces of the words of a text, not only its letters or nothing at all. Chinese and
+    /// Japanese are known by letters.
+    pub(super) fn knows_script(&self, text: &str) -> Result<bool, BoxError> {
+        let unknown = self.unknown();
+        let (ids, bytes) = self.tokens(text)?;
+        let (mut letters, mut pieces) = (0.0, 0.0);
+        for (id, place) in ids.iter().zip(bytes) {
+            let of_piece: f32 = text.get(place).unwrap_or_default().chars().map(alphabetic_weight).sum();
+            letters += of_piece;
+            pieces += if Some(*id) == unknown { of_piece } else { f32::from(u8::from(of_piece > 0.0)) };
+        }
+        Ok(letters >= LETTERS_OF_PIECE * pieces)
+    }
+
     /// The ids of the text's tokens, without special tokens, and their byte ranges.
     pub(super) fn tokens(&self, text: &str) -> Result<(Vec<u32>, Vec<Range<usize>>), BoxError> {
         let (mut ids, mut bytes) = (Vec::new(), Vec::new());
@@ -163,6 +181,16 @@ impl Splitter {
         }
         words.tokenize(|word| Ok(vocabulary.tokens(word.get())))?;
         words.into_encoding(None, 0, OffsetType::Byte)
+    }
+}
+
+/// 1 for a letter of an alphabet, 2 for a syllable of Hangul, which is two letters or three; 0 for others, such as Han.
+fn alphabetic_weight(c: char) -> f32 {
+    match c {
+        '\u{AC00}'..='\u{D7AF}' => 2.0,
+        '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}' => 0.0,
+        c if c.is_alphabetic() => 1.0,
+        _ => 0.0,
     }
 }
 
