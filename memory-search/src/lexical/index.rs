@@ -1,7 +1,7 @@
 //! The word index: saved segments of all conversations, and an LRU cache of postings by conversation.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -66,6 +66,8 @@ struct Saved {
 #[derive(Debug)]
 struct CachedPostings {
     by_conversation: LruCache<ConversationId, (Arc<Indexed>, usize)>,
+    /// Number of erased messages of the conversations that have any, when they were last asked for.
+    erased: HashMap<ConversationId, u64>,
     bytes: usize,
 }
 
@@ -94,7 +96,7 @@ pub(crate) struct AllWords {
 impl WordIndex {
     /// An empty index that keeps about `max_bytes` of unused postings.
     pub(crate) fn new(max_bytes: usize) -> Self {
-        let held = CachedPostings { by_conversation: LruCache::unbounded(), bytes: 0 };
+        let held = CachedPostings { by_conversation: LruCache::unbounded(), erased: HashMap::new(), bytes: 0 };
         Self {
             analyzer: Analyzer::default(),
             max_bytes,
@@ -126,6 +128,19 @@ impl WordIndex {
         held.by_conversation.peek(conversation).map_or(0, |(indexed, _)| indexed.read().through())
     }
 
+    /// Drops what is in memory of a conversation if more of its messages were erased since.
+    pub(crate) fn heed_erasures(&self, state: &ConversationState) {
+        if state.erased == 0 {
+            return;
+        }
+        let mut held = self.held();
+        if held.erased.insert(state.id.clone(), state.erased) != Some(state.erased)
+            && let Some((_, bytes)) = held.by_conversation.pop(&state.id)
+        {
+            held.bytes -= bytes;
+        }
+    }
+
     /// Indexes at least the first `nodes` nodes of a conversation; returns the number of nodes read. Leaves at most
     /// `unsaved` nodes that a later run must read again.
     pub(crate) async fn catch_up(
@@ -143,7 +158,8 @@ impl WordIndex {
             let read = source.readable_nodes(conversation, chunk).await?;
             let terms = |node| -> (NodeId, Option<&Node>, NodeTerms) {
                 let node: &Node = node;
-                let terms = self.analyzer.document(&indexed_text(&node.message));
+                let said = (!node.is_erased).then(|| indexed_text(&node.message));
+                let terms = said.map_or_else(NodeTerms::default, |said| self.analyzer.document(&said));
                 (node.id, Some(node), terms)
             };
             let mut terms: Vec<_> = read.nodes.iter().map(terms).collect();
@@ -197,6 +213,7 @@ impl WordIndex {
         let saved = self.saved();
         let (mut unsaved, mut pending, mut nodes) = (BTreeMap::new(), Vec::new(), 0);
         for (number, state) in states.iter().enumerate() {
+            self.heed_erasures(state);
             if saved.through(&state.id) >= state.nodes {
                 continue;
             }
