@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
     ConversationId, Node, NodeId, NodeRange, NodeSet, NoteId, ViewId,
-    plan::Tree,
-    port::{Changes, ConversationState, NoteChange},
+    port::{ConversationState, NoteChange},
 };
 
 use super::{EraseError, EraseRequest, ErasurePlan, ErasureTarget};
@@ -67,12 +66,16 @@ async fn nodes_of(
     nodes: Vec<NodeRange>,
 ) -> Result<Option<ErasureTarget>, EraseError> {
     let Some(all) = NodeRange::first_n(state.nodes) else { return Ok(None) };
-    let tree = Tree::of(Changes::everything(&*parts.store, &state.id).await?);
+    let outlines = parts.store.outline(&state.id).await?;
+    let turns = memory_core::plan::turns(&outlines);
     // A result without its call, or a call without its result, is refused by every provider.
-    let asked = nodes.iter().filter_map(|run| run.common(all)).flat_map(|run| run.iter().collect::<Vec<_>>());
-    let asked = asked.map(|node| tree.turn_of(node).unwrap_or(NodeRange::single(node))).collect();
-    let is_left = |node: &NodeId| tree.node(*node).is_some_and(|outline| !outline.is_erased);
-    let left: NodeSet = NodeRange::merge(asked).iter().flat_map(|run| run.iter()).filter(is_left).collect();
+    let turn_of = |node: NodeId| {
+        let turn = turns.partition_point(|turn| turn.last() < node);
+        turns.get(turn).copied().unwrap_or(NodeRange::single(node))
+    };
+    let asked = nodes.iter().filter_map(|run| run.common(all)).flat_map(NodeRange::iter).map(turn_of).collect();
+    let is_left = |node: &NodeId| outlines.get(node.index()).is_some_and(|outline| !outline.is_erased);
+    let left: NodeSet = NodeRange::merge(asked).into_iter().flat_map(NodeRange::iter).filter(is_left).collect();
     if left.is_empty() {
         return Ok(None);
     }
