@@ -53,6 +53,7 @@ struct Target {
     read: usize,
     new: usize,
     differing: usize,
+    erased: usize,
     summaries: SummaryTakeover,
     notices: Vec<ImportNotice>,
 }
@@ -70,6 +71,11 @@ pub(crate) struct AppendedCounts {
     pub(crate) differing: usize,
 }
 
+/// The notice of messages that were erased, if there are any.
+pub(crate) fn of_erased(conversation: &ConversationId, messages: usize) -> Option<ImportNotice> {
+    (messages > 0).then(|| ImportNotice::Erased { conversation: conversation.clone(), messages })
+}
+
 /// Sets a title. An existing one stays, since a person may have set it, unless the source gave it and has changed it.
 async fn entitle(
     store: &dyn Store,
@@ -79,6 +85,8 @@ async fn entitle(
 ) -> Result<(), Error> {
     let Some(title) = title else { return Ok(()) };
     match store.conversation(conversation.id()).await {
+        // The title is of what was erased.
+        Ok(state) if state.erased > 0 && state.erased == state.nodes => Ok(()),
         Ok(state) if state.title.as_ref().is_none_or(|there| there != title && replaced.contains(there)) => {
             Ok(conversation.set_title(title).await?)
         }
@@ -94,13 +102,15 @@ enum StoredPart {
     /// The first blocks of the message; this is the rest.
     Begun(NodeId, Message),
     Another(NodeId),
+    /// The message was erased, and stays so.
+    Erased(NodeId),
 }
 
 impl StoredPart {
     fn node(&self) -> Option<NodeId> {
         match self {
             Self::Nothing => None,
-            Self::Same(node) | Self::Begun(node, _) | Self::Another(node) => Some(*node),
+            Self::Same(node) | Self::Begun(node, _) | Self::Another(node) | Self::Erased(node) => Some(*node),
         }
     }
 }
@@ -209,6 +219,7 @@ impl<'a> Appender<'a> {
             read: 0,
             new: 0,
             differing: 0,
+            erased: 0,
             summaries: SummaryTakeover::default(),
             notices: Vec::new(),
         })
@@ -245,6 +256,10 @@ impl<'a> Appender<'a> {
                     self.count_differing(&id);
                     return Ok(());
                 }
+                StoredPart::Erased(_) => {
+                    self.count_erased(&id, 1);
+                    return Ok(());
+                }
                 StoredPart::Begun(_, rest) => message = rest,
                 StoredPart::Nothing => {
                     if self.diverge(&id, &message, after.as_ref()).await? {
@@ -269,6 +284,12 @@ impl<'a> Appender<'a> {
     fn count_differing(&mut self, id: &ConversationId) {
         if let Some(target) = self.targets.get_mut(id) {
             target.differing += 1;
+        }
+    }
+
+    fn count_erased(&mut self, id: &ConversationId, more: usize) {
+        if let Some(target) = self.targets.get_mut(id) {
+            target.erased += more;
         }
     }
 
@@ -297,7 +318,11 @@ impl<'a> Appender<'a> {
                 (None, Some(last)) => return Ok(StoredPart::Begun(last, rest)),
                 (None, None) => return Ok(StoredPart::Nothing),
             };
-            let stored = self.store().node(id, node).await?.message;
+            let stored = self.store().node(id, node).await?;
+            if stored.is_erased {
+                return Ok(StoredPart::Erased(node));
+            }
+            let stored = stored.message;
             if stored.role != rest.role || !rest.content.starts_with(&stored.content) {
                 return Ok(StoredPart::Another(node));
             }
@@ -361,9 +386,12 @@ impl<'a> Appender<'a> {
             return Ok(());
         }
         let conversation = target.conversation.clone();
-        let mut new = 0;
+        let (mut new, mut erased) = (0, 0);
         match conversation.append_batch(batch.clone()).await {
-            Ok(appended) => new = appended.iter().filter(|appended| appended.is_new).count(),
+            Ok(appended) => {
+                new = appended.iter().filter(|appended| appended.is_new).count();
+                erased = appended.iter().filter(|appended| appended.is_erased).count();
+            }
             // A key of the source names two messages: each is looked up alone.
             Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
                 for (message, at) in batch {
@@ -371,6 +399,10 @@ impl<'a> Appender<'a> {
                         StoredPart::Same(_) => continue,
                         StoredPart::Another(_) => {
                             self.count_differing(id);
+                            continue;
+                        }
+                        StoredPart::Erased(_) => {
+                            erased += 1;
                             continue;
                         }
                         StoredPart::Begun(_, rest) => rest,
@@ -382,6 +414,7 @@ impl<'a> Appender<'a> {
             }
             Err(source) => return Err(Error::Append { conversation: conversation.id().clone(), source }),
         }
+        self.count_erased(id, erased);
         self.appended += new as u64;
         if let Some(target) = self.targets.get_mut(id) {
             target.new += new;
@@ -407,6 +440,7 @@ impl<'a> Appender<'a> {
                 closed.notices.push(ImportNotice::Differs { conversation, messages: target.differing });
             }
             closed.differing += target.differing;
+            closed.notices.extend(of_erased(target.conversation.id(), target.erased));
             if target.new > 0 {
                 closed.grown.push((target.conversation.id().clone(), target.new));
             }
@@ -423,17 +457,19 @@ impl<'a> Appender<'a> {
         let mut all = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let Some(target) = self.targets.remove(id) else { continue };
-            let Target { conversation, title, replaced, read, new, differing, summaries, mut notices, .. } = target;
+            let Target { conversation, title, replaced, read, new, differing, erased, summaries, mut notices, .. } =
+                target;
             if read == 0 {
                 continue;
             }
-            if new + differing < read {
-                let messages = read - new - differing;
+            if new + differing + erased < read {
+                let messages = read - new - differing - erased;
                 notices.push(ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages, read });
             }
             if differing > 0 {
                 notices.push(ImportNotice::Differs { conversation: conversation.id().clone(), messages: differing });
             }
+            notices.extend(of_erased(conversation.id(), erased));
             entitle(self.store(), &conversation, title.as_deref(), &replaced).await?;
             // Compaction continues above the adopted summaries.
             let summaries = summaries.finish(&conversation).await?;

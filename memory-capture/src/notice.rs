@@ -31,6 +31,13 @@ pub enum ImportNotice {
         /// Number of messages.
         messages: usize,
     },
+    /// Messages that were erased here. They stay erased.
+    Erased {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Number of messages.
+        messages: usize,
+    },
     /// A conversation that continues in the file from an earlier message than in the store.
     Diverged {
         /// The conversation.
@@ -58,6 +65,7 @@ impl ImportNotice {
             Self::NotCompacted { .. } => "not-compacted",
             Self::ThereBefore { .. } => "there-before",
             Self::Differs { .. } => "differs",
+            Self::Erased { .. } => "erased",
             Self::Diverged { .. } => "diverged",
             Self::SummariesUnfit { .. } => "summaries-unfit",
         }
@@ -82,6 +90,12 @@ impl fmt::Display for ImportNotice {
                 f,
                 "{messages} messages of `{conversation}` differ from what was imported before: what is there stays"
             ),
+            Self::Erased { conversation, messages: 1 } => {
+                write!(f, "1 message of `{conversation}` was erased here, and stays so")
+            }
+            Self::Erased { conversation, messages } => {
+                write!(f, "{messages} messages of `{conversation}` were erased here, and stay so")
+            }
             Self::Diverged { conversation, branch } => write!(
                 f,
                 "`{conversation}` goes on in the file from an earlier message than here: what follows is in `{branch}`"
@@ -118,6 +132,11 @@ mod tests {
                 ImportNotice::Differs { conversation: conversation.clone(), messages: 3 },
                 "differs",
                 "3 messages of `trip` differ from what was imported before: what is there stays",
+            ),
+            (
+                ImportNotice::Erased { conversation: conversation.clone(), messages: 3 },
+                "erased",
+                "3 messages of `trip` were erased here, and stay so",
             ),
             (
                 ImportNotice::Diverged { conversation: conversation.clone(), branch },

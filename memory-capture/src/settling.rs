@@ -11,7 +11,7 @@ use memory::{
     port::Progress,
 };
 
-use crate::{Error, ImportNotice, SummaryCounts};
+use crate::{Error, ImportNotice, SummaryCounts, appender::of_erased};
 
 /// Messages that are appended as one batch.
 pub(crate) const BATCH: usize = 512;
@@ -173,6 +173,7 @@ pub struct ConversationAppender<'a> {
     total: usize,
     done: usize,
     new: usize,
+    erased: usize,
     started: Instant,
     stages: &'a dyn Stages,
     /// Progress; `None` once everything was appended.
@@ -189,6 +190,7 @@ impl<'a> ConversationAppender<'a> {
             total,
             done: 0,
             new: 0,
+            erased: 0,
             started: Instant::now(),
             stages,
             progress: Some(stages.begin(Stage::Appending)),
@@ -225,6 +227,7 @@ impl<'a> ConversationAppender<'a> {
         })?;
         self.done += size;
         self.new += appended.iter().filter(|appended| appended.is_new).count();
+        self.erased += appended.iter().filter(|appended| appended.is_erased).count();
         if let Some(progress) = &self.progress {
             progress.report(self.done as u64, self.total as u64);
         }
@@ -238,9 +241,11 @@ impl<'a> ConversationAppender<'a> {
     pub async fn finish(mut self, afterwards: Afterwards) -> Result<ImportedConversation, Error> {
         self.flush().await?;
         drop(self.progress.take());
-        let Self { conversation, total: read, new, started, stages, .. } = self;
-        let there = ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages: read - new, read };
-        let notices = if new < read { vec![there] } else { Vec::new() };
+        let Self { conversation, total: read, new, erased, started, stages, .. } = self;
+        let messages = read - new - erased;
+        let there = ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages, read };
+        let mut notices = if messages > 0 { vec![there] } else { Vec::new() };
+        notices.extend(of_erased(conversation.id(), erased));
         let append = started.elapsed();
         settle(&conversation, Appending { read, new, append }, notices, afterwards, stages).await
     }

@@ -16,9 +16,9 @@ use serde::Serialize;
 use crate::commands::mcp;
 use crate::{
     commands::{
-        append, backup, bridge, browse, completions, config, context, demo, doctor, expand, export, find, fork, hook,
-        import, index, list, man, mark, model, pin, plugins, prove, replay, restore, resume, resummarize, search,
-        sessions, show, stats, summaries, tag, title, vacuum, verify, verify_proof, watch,
+        append, backup, bridge, browse, completions, config, context, demo, doctor, erase, expand, export, find, fork,
+        hook, import, index, list, man, mark, model, pin, plugins, prove, receipt, replay, restore, resume,
+        resummarize, search, sessions, show, stats, summaries, tag, title, vacuum, verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -93,6 +93,16 @@ enum Command {
     /// tools and how clients are configured.
     #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
+    /// Erase messages, a conversation or what a search finds, for good and with a receipt
+    ///
+    /// Content goes from the log, whose segments are rewritten, from vectors, words and every other cache, from summaries,
+    /// recorded views and notes that came from it, and from backups that --backup names. The numbers of messages and the
+    /// Merkle roots stay. Forks that share a message lose it, too. docs/privacy.md says what this cannot reach.
+    Erase(erase::Args),
+    /// Forget a conversation or what a search finds, as `memory erase` does
+    Forget(erase::ForgetArgs),
+    /// List, show and check the receipts of what was erased
+    Receipt(receipt::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
     /// List the recorded summaries of a conversation, rewrite one, or show its parts instead
@@ -262,6 +272,9 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Import(args) => import::run(&args, globals).await,
         Command::Hook(args) => hook::run(&args, globals).await,
         Command::Watch(args) => watch::run(&args, globals).await,
+        Command::Erase(args) => erase::run(&args, globals).await,
+        Command::Forget(args) => erase::forget(&args, globals).await,
+        Command::Receipt(args) => receipt::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Replay(args) => replay::run(&args, globals).await,

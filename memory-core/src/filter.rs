@@ -165,6 +165,7 @@ mod tests {
                 topics: Vec::new(),
                 relates_to: None,
                 pinned: false,
+                is_erased: false,
             };
             assert_eq!(Filter::session_of(&node), None);
             node.message.metadata.insert(Filter::SESSION.to_owned(), Json::new(json).unwrap());

@@ -89,6 +89,7 @@
 //! [`View`]: view::View
 
 mod components;
+mod erasure;
 mod filter;
 mod hash;
 mod id;
@@ -117,6 +118,7 @@ pub mod view;
 mod wire;
 
 pub use components::{AiComponents, Attachment, AttachmentKind, ToolAnswer, ToolCall};
+pub use erasure::{ERASED, ERASED_TOKENS, ErasedKey, ErasedLeaf, Erasure, ErasureId, InvalidErasureId};
 pub use filter::Filter;
 pub use hash::{Hash, InvalidHash};
 pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, NoteId, SummaryId, UnfitName, ViewId};

@@ -1,6 +1,6 @@
 //! A message at its position in a conversation.
 
-use crate::{Message, NodeId, Role, Timestamp, proof::Salt};
+use crate::{ContentBlock, ERASED, ERASED_TOKENS, ErasedLeaf, Message, NodeId, Role, Timestamp, proof::Salt};
 
 /// A stored message with its metadata.
 ///
@@ -29,6 +29,9 @@ pub struct Node {
     pub relates_to: Option<Relation>,
     /// True if the message stays verbatim in every view that it fits.
     pub pinned: bool,
+    /// True if the message was erased. Then [`Self::message`] holds [`ERASED`] alone.
+    #[cfg_attr(feature = "serde", serde(rename = "erased", default, skip_serializing_if = "std::ops::Not::not"))]
+    pub is_erased: bool,
 }
 
 impl Node {
@@ -48,7 +51,15 @@ impl Node {
             topics: Vec::new(),
             relates_to: None,
             pinned: false,
+            is_erased: false,
         }
+    }
+
+    /// The node whose message by `role`, said at this time, was erased.
+    #[must_use]
+    pub fn erased(id: NodeId, role: Role, at: Timestamp) -> Self {
+        let message = Message::new(role, vec![ContentBlock::Text(ERASED.to_owned())]);
+        Self { tokens: ERASED_TOKENS, importance: 0.0, is_erased: true, ..Self::new(id, message, at) }
     }
 
     crate::setters! {
@@ -141,6 +152,8 @@ pub struct NodeDraft {
     pub relates_to: Option<Relation>,
     /// The salt of an imported message, so that its leaf stays the same; with `None` the store draws one.
     pub salt: Option<Salt>,
+    /// What is left of an imported message that was erased. Of the message only role and time are kept then.
+    pub erased: Option<ErasedLeaf>,
 }
 
 impl NodeDraft {
@@ -155,6 +168,7 @@ impl NodeDraft {
             topics: Vec::new(),
             relates_to: None,
             salt: None,
+            erased: None,
         }
     }
 
@@ -163,6 +177,7 @@ impl NodeDraft {
         topics: Vec<String>,
         into relates_to: Option<Relation>,
         into salt: Option<Salt>,
+        into erased: Option<ErasedLeaf>,
     }
 }
 
@@ -187,6 +202,8 @@ pub struct NodeOutline {
     pub pinned: bool,
     /// True if its content is excluded from summaries.
     pub keep_out_of_summaries: bool,
+    /// True if the message was erased.
+    pub is_erased: bool,
 }
 
 impl NodeOutline {
@@ -204,6 +221,7 @@ impl NodeOutline {
             role,
             pinned: false,
             keep_out_of_summaries: false,
+            is_erased: false,
         }
     }
 
@@ -213,6 +231,7 @@ impl NodeOutline {
         let mut outline = Self::of_message(&node.message, node.at, node.line_count);
         outline.tokens = node.tokens;
         outline.pinned = node.pinned;
+        outline.is_erased = node.is_erased;
         outline.set_importance(node.importance);
         outline
     }

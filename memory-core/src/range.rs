@@ -86,6 +86,12 @@ impl NodeRange {
         (self.first.get()..=self.last.get()).filter_map(NodeId::new)
     }
 
+    /// The nodes that are in this run and in `other`, if any.
+    #[must_use]
+    pub fn common(self, other: Self) -> Option<Self> {
+        Self::new(self.first.max(other.first), self.last.min(other.last))
+    }
+
     /// Sorts runs and joins those that overlap or touch.
     #[must_use]
     pub fn merge(mut runs: Vec<Self>) -> Vec<Self> {

@@ -142,6 +142,10 @@ pub struct SummaryDraft {
     /// True if it was written for a view of a small budget, before it was due. The record lets the view be shown again,
     /// and larger views ignore it.
     pub for_view: bool,
+    /// Number of erased messages among those that it covers, as far as its writer knew. It is not recorded: a store
+    /// refuses a summary of which a message was erased while it was written.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub erased: u64,
 }
 
 impl SummaryDraft {
@@ -165,6 +169,7 @@ impl SummaryDraft {
             written_by,
             input_hash,
             for_view: false,
+            erased: 0,
         }
     }
 
@@ -172,6 +177,7 @@ impl SummaryDraft {
         children: Vec<SummaryId>,
         metadata: SummaryMetadata,
         const for_view: bool,
+        const erased: u64,
     }
 }
 

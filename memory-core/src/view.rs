@@ -64,6 +64,9 @@ pub struct ViewDraft {
     pub salt: Salt,
     /// [`text_hash`] of the whole text.
     pub hash: Hash,
+    /// Number of erased messages among those of the conversation, as far as its writer knew. It is not recorded: a store
+    /// refuses a view of which a message was erased while it was made.
+    pub erased: u64,
 }
 
 impl ViewDraft {
@@ -86,10 +89,12 @@ impl ViewDraft {
             question: String::new(),
             salt,
             hash,
+            erased: 0,
         }
     }
 
     crate::setters! {
+        const erased: u64,
         const at: Timestamp,
         const budget: u32,
         const tokens: u32,
@@ -100,6 +105,42 @@ impl ViewDraft {
         elsewhere: Vec<ShownElsewhere>,
         attached: Vec<ShownAttached>,
         into question: String,
+    }
+}
+
+impl ViewDraft {
+    /// True if the view shows one of these messages of its conversation, which are in order, or was asked just before
+    /// the first of them and may be the same text.
+    #[must_use]
+    pub fn may_hold(&self, nodes: &[NodeRange]) -> bool {
+        nodes.first().is_some_and(|run| run.first().get() <= self.nodes.saturating_add(1))
+    }
+
+    /// True if the view shows one of these messages of another conversation.
+    #[must_use]
+    pub fn shows_of(&self, conversation: &ConversationId, nodes: &[NodeRange]) -> bool {
+        let shown = self.elsewhere.iter().filter(|other| other.conversation == *conversation);
+        shown.flat_map(|other| &other.runs).any(|run| match run.shown {
+            Shown::Messages(run) => nodes.iter().any(|erased| erased.common(run).is_some()),
+            _ => false,
+        })
+    }
+
+    /// Erases all from which content could be read or guessed: the question, the titles, the salt and what it salts.
+    pub fn erase(&mut self) {
+        self.question.clear();
+        self.elsewhere.iter_mut().for_each(|other| other.title = None);
+        (self.salt, self.hash) = (Salt::default(), Hash::from_bytes([0; 32]));
+        let elsewhere = self.elsewhere.iter_mut().map(|other| &mut other.runs);
+        let attached = self.attached.iter_mut().map(|group| &mut group.runs);
+        let all = [&mut self.history, &mut self.recalled].into_iter().chain(elsewhere).chain(attached);
+        all.flatten().for_each(|run| run.check = [0; 8]);
+    }
+
+    /// True if the view was [erased](Self::erase): it cannot be compared with what was shown.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.salt == Salt::default() && self.hash == Hash::from_bytes([0; 32])
     }
 }
 
@@ -336,6 +377,7 @@ mod tests {
             question: "why?".into(),
             salt: [7; 16],
             hash: text_hash(&[7; 16], "text"),
+            erased: 0,
         }
     }
 

@@ -65,7 +65,9 @@ impl Conversation {
             label: render::label(&node.message),
             text: redactor.redact(said(&node.message).trim()),
         };
-        let is_said = |node: &&Node| !node.message.keep_out_of_summaries && !said(&node.message).trim().is_empty();
+        let is_said = |node: &&Node| {
+            !node.is_erased && !node.message.keep_out_of_summaries && !said(&node.message).trim().is_empty()
+        };
         let asked = nodes.iter().rev().filter(is_said).find(|node| node.message.begins_prompt());
         let answered = nodes.iter().rev().filter(is_said).find(|node| node.message.role == Role::Assistant);
         let answered = answered.filter(|answer| asked.is_none_or(|asked| answer.id > asked.id));

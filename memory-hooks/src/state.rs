@@ -190,7 +190,7 @@ async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result
         let Some(run) = run else { break };
         let read = parts.store.readable_nodes(id, run).await?;
         losses.extend(&read.losses);
-        read.nodes.iter().for_each(|node| reader.add(node));
+        read.nodes.iter().filter(|node| !node.is_erased).for_each(|node| reader.add(node));
         first = last + 1;
     }
     Ok((reader, losses))
@@ -211,7 +211,7 @@ async fn standing_statements(
             continue;
         }
         let read = parts.store.readable_nodes(id, NodeRange::single(line.node)).await?;
-        of_kind.extend(read.nodes.first().and_then(|node| stated(node, line)));
+        of_kind.extend(read.nodes.first().filter(|node| !node.is_erased).and_then(|node| stated(node, line)));
     }
     found.values_mut().for_each(|statements| statements.sort_by_key(|statement| statement.node));
     Ok(found)

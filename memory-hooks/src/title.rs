@@ -49,9 +49,10 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
 }
 
 /// A title by the first user's message with content, or else by the model's, or else by any words. Messages that are
-/// excluded from summaries are skipped, and so are instructions and tools.
+/// excluded from summaries are skipped, and so are erased ones, instructions and tools.
 fn of_beginning(nodes: &[Node]) -> Option<String> {
-    let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.said_as() != Role::Tool;
+    let is_said =
+        |node: &&Node| !node.is_erased && !node.message.keep_out_of_summaries && node.message.said_as() != Role::Tool;
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);
     let texts: Vec<_> = by(Role::User).chain(by(Role::Assistant)).map(|node| words(&node.message)).collect();
     let of_matter = texts.iter().filter(|text| memory_strategies::has_matter(text));

@@ -251,7 +251,7 @@ impl Search<'_> {
             if !read.losses.is_empty() {
                 self.found.losses.entry(id.clone()).or_default().extend(&read.losses);
             }
-            for node in read.nodes {
+            for node in read.nodes.into_iter().filter(|node| !node.is_erased) {
                 yield_now().await;
                 match self.message(id, &node) {
                     End::Reached => {}

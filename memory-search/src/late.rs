@@ -90,7 +90,10 @@ impl Late<'_> {
                 continue;
             }
             let read = self.source.readable_nodes(conversation, NodeRange::single(*node)).await?;
-            let Some(text) = read.nodes.first().map(|node| indexed_text(&node.message)) else { continue };
+            let Some(text) = read.nodes.first().filter(|node| !node.is_erased).map(|node| indexed_text(&node.message))
+            else {
+                continue;
+            };
             bytes += text.len();
             if bytes > MAX_RECOMPUTED_BYTES {
                 left_out += 1;

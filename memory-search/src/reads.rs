@@ -30,10 +30,10 @@ impl<'a> Reads<'a> {
         self.read.get(conversation)?.get(&node)
     }
 
-    /// A candidate as a hit, if its message was read before.
+    /// A candidate as a hit, if its message was read before. One that was erased since it was indexed is no hit.
     pub(crate) fn hit(&self, candidate: &Candidate) -> Option<Hit> {
         let Candidate { conversation, node, score, relevance, signals, .. } = candidate;
-        let message = Arc::clone(self.get(conversation, *node)?);
+        let message = self.get(conversation, *node).filter(|message| !message.is_erased).map(Arc::clone)?;
         Some(Hit::new(conversation.clone(), message, *score).relevance(*relevance).signals(signals.clone()))
     }
 

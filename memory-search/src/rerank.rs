@@ -59,7 +59,12 @@ impl CrossEncoder {
         let mut texts = Vec::new();
         for hit in hits.iter().take(self.options.candidates) {
             reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
-            texts.push(reads.get(&hit.conversation, hit.node).map(|node| indexed_text(&node.message)));
+            texts.push(
+                reads
+                    .get(&hit.conversation, hit.node)
+                    .filter(|node| !node.is_erased)
+                    .map(|node| indexed_text(&node.message)),
+            );
         }
         let read: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
         let scores = if read.is_empty() { Vec::new() } else { self.model.rerank(question, &read).await? };

@@ -179,6 +179,7 @@ impl HybridRetriever {
         for (state, seen) in states.iter().zip(&mut seen) {
             let archived = self.archive.archived(&*self.source, state).await?;
             *seen = archived.evicted.max(*seen);
+            self.words.heed_erasures(state);
             let (indexed, _) = self.words.catch_up(&*self.source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
             conversations.push((state.id.clone(), indexed));
         }
@@ -364,6 +365,7 @@ impl Retriever for HybridRetriever {
             if state.is_of_notes() {
                 return Ok(IndexReport::default());
             }
+            self.words.heed_erasures(&state);
             let nodes = state.nodes;
             let vectors = self.semantic.vectors();
             // Saved blocks are loaded first, so that their nodes need not be read from the store.

@@ -17,6 +17,7 @@
 //! 4. [`LogStore::backup`] copies a store while it is in use. [`check_backup`] compares a backup with its checksums and
 //!    [`restore`] makes a store of it. [`LogStore::vacuum`] drops dead records and compresses sealed segments, as its
 //!    [`VacuumOptions`] state.
+//!    [`scan_bytes`] searches every file of a store for texts, such as erased ones.
 //! 5. After damage, [`examine`] returns a [`Diagnosis`] and changes nothing. [`salvage`] makes a new store of all that
 //!    is whole.
 //! 6. [`export`] writes a conversation of any store as lines of JSON. [`ExportFile`] checks such a file, and [`import`]
@@ -58,9 +59,9 @@ pub use derived::{
 pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
-    ConversationReport, Damage, Diagnosis, Finding, LogOptions, LogStore, LostNodes, OpenReport, ReadAt, RescueError,
-    RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, backup_taken, check_backup, compress_segment,
-    enclosing_store, examine, restore, salvage,
+    ConversationReport, Damage, Diagnosis, Finding, FoundBytes, LogOptions, LogStore, LostNodes, OpenReport, ReadAt,
+    RescueError, RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, backup_taken, check_backup,
+    compress_segment, enclosing_store, examine, restore, salvage, scan_bytes,
 };
 pub use portable::{
     ExchangeError, ExportFile, Exported, ImportedExport, ReadLimits, Spool, StreamTooLong, export, import,

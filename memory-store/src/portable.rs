@@ -25,9 +25,11 @@ const FORMAT: u32 = 1;
 const WITH_OWNER: u32 = 2;
 /// Version of the lines of a conversation that has notes.
 const WITH_NOTES: u32 = 3;
-/// Version of the lines of a conversation with summaries that serve single views, with or without owner and notes; the
-/// highest that this module reads.
+/// Version of the lines of a conversation with summaries that serve single views, with or without owner and notes.
 const WITH_VIEWS: u32 = 4;
+/// Version of the lines of a conversation with erased messages, with or without the others; the highest that this module
+/// reads.
+const WITH_ERASED: u32 = 5;
 /// Bytes of lines that are held at once, apart from one line that is longer.
 const RUN_BYTES: usize = 4 << 20;
 /// Most nodes, summaries or notes that are held at once.

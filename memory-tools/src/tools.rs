@@ -3,6 +3,7 @@
 mod append;
 mod browse;
 mod conversations;
+mod erase;
 mod expand;
 mod files;
 mod find;
@@ -36,6 +37,8 @@ pub struct Options {
     pub profile: Profile,
     /// True if a model may append messages to conversations; off by default.
     pub append: bool,
+    /// True if a model may erase messages for good; off by default.
+    pub erase: bool,
     /// True if the file-style memory tool of Anthropic's models is offered; off by default.
     pub memory_tool: bool,
     /// True if the scratchpad is offered.
@@ -53,7 +56,7 @@ pub enum Profile {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { profile: Profile::Full, append: false, memory_tool: false, scratchpad: true }
+        Self { profile: Profile::Full, append: false, erase: false, memory_tool: false, scratchpad: true }
     }
 }
 
@@ -61,6 +64,7 @@ impl Options {
     memory::setters! {
         const profile: Profile,
         const append: bool,
+        const erase: bool,
         const memory_tool: bool,
         const scratchpad: bool,
     }
@@ -224,7 +228,7 @@ struct Registered {
 }
 
 /// All tools, in the order of the list.
-const TOOLS: [Registered; 13] = [
+const TOOLS: [Registered; 14] = [
     always::<search::Search>(),
     always::<expand::Expand>(),
     always::<find::Find>(),
@@ -237,6 +241,7 @@ const TOOLS: [Registered; 13] = [
     only_if::<scratchpad::Set>(|options| options.scratchpad),
     only_if::<scratchpad::Append>(|options| options.scratchpad),
     only_if::<append::Append>(|options| options.append),
+    only_if::<erase::Erase>(|options| options.erase),
     only_if::<files::Files>(|options| options.memory_tool),
 ];
 

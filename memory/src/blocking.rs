@@ -29,7 +29,10 @@ use memory_hooks::{
 use memory_search::{FindRequest, Found};
 use pollster::block_on;
 
-use crate::{BackgroundFailure, Error, OpenError, Usage};
+use crate::{
+    BackgroundFailure, Error, OpenError, Usage,
+    erasing::{EraseError, EraseOptions, EraseRequest, ErasurePlan, Receipt},
+};
 
 /// Opens the memory in the directory `store`, as [`memory::open`](crate::open) does.
 ///
@@ -151,6 +154,22 @@ impl Memory {
     /// If the system provides no randomness.
     pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
         self.0.new_conversation().map(Conversation)
+    }
+
+    /// Waits for [`plan_erasure`](crate::Memory::plan_erasure).
+    ///
+    /// # Errors
+    /// Errors of the async call.
+    pub fn plan_erasure(&self, request: EraseRequest) -> Result<ErasurePlan, EraseError> {
+        block_on(self.0.plan_erasure(request))
+    }
+
+    /// Waits for [`erase`](crate::Memory::erase).
+    ///
+    /// # Errors
+    /// Errors of the async call.
+    pub fn erase(&self, plan: ErasurePlan, options: EraseOptions) -> Result<Receipt, EraseError> {
+        block_on(self.0.erase(plan, options))
     }
 
     /// See [`Memory::held`](crate::Memory::held).

@@ -21,11 +21,14 @@
 //! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under
 //!    names, such as notes of a model, in the log. [`text::fenced`] and [`text::quoted`] mark quoted text as data.
 //!
+//! 7. [`Memory::plan_erasure`] shows what an erasure would remove, [`Memory::erase`] removes it for good and returns a
+//!    receipt.
+//!
 //! # Modules
 //!
 //! The root has the types that most programs name. Events and functions that see them are in [`hooks`], traits to
 //! implement in [`port`], managers and limits in [`plan`], quoting and JSON in [`text`], details of answers in
-//! [`answer`].
+//! [`answer`], erasure and its receipts in [`erasing`].
 //!
 //! # Threads
 //!
@@ -79,6 +82,7 @@ mod chat;
 mod config;
 mod derived;
 mod embedding;
+pub mod erasing;
 mod heap;
 mod memory;
 mod model_names;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, InvalidConversationId,
+    ConversationId, ErasureId, InvalidConversationId,
     port::{BoxFuture, CachedInMemory, Lease, RetrieveError, Spawner, Store, StoreError},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -16,6 +16,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::{
     BackgroundFailure, Builder, Config, Conversation, Documents, Error, OpenError, Usage,
     background::{Background, BackupPlan, Failures},
+    erasing::{self, EraseError, EraseOptions, EraseRequest, ErasurePlan, Receipt, ReceiptCheck},
     parts::{Parts, derived},
     pool::{Pool, is_ours},
 };
@@ -168,6 +169,44 @@ impl Memory {
             Ok(Some(Usage::of(&parts.log, &derived, config.held_bytes).await?))
         })
         .await
+    }
+
+    /// What `request` would erase, to be looked at before [`erase`](Self::erase). Nothing is written.
+    ///
+    /// # Errors
+    /// If a conversation does not exist, or the store fails.
+    pub async fn plan_erasure(&self, request: EraseRequest) -> Result<ErasurePlan, EraseError> {
+        let parts = self.shared.parts.clone();
+        self.run(async move { Ok(erasing::plan(&parts, &request).await) }).await?
+    }
+
+    /// Erases what the plan lists, for good, and returns the receipt. From the moment that it is recorded, nothing reads
+    /// it, in any process; then its bytes go from every file of the store and from the backups that the options name, and
+    /// all files are searched for them. An erasure that is interrupted is completed when the store is opened next.
+    ///
+    /// # Errors
+    /// [`EraseError`]; where that says so, the erasure is in effect and only its bytes are left.
+    pub async fn erase(&self, plan: ErasurePlan, options: EraseOptions) -> Result<Receipt, EraseError> {
+        let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
+        self.run(async move { Ok(erasing::erase(&parts, &config, plan, options).await) }).await?
+    }
+
+    /// The receipts of all erasures, the last one first.
+    ///
+    /// # Errors
+    /// If the store fails, or a receipt was changed.
+    pub async fn receipts(&self) -> Result<Vec<Receipt>, EraseError> {
+        let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
+        self.run(async move { Ok(erasing::receipts(&parts, &config).await) }).await?
+    }
+
+    /// Checks a receipt against the store. Reads all of the log.
+    ///
+    /// # Errors
+    /// [`EraseError::NoReceipt`], and if the store fails.
+    pub async fn check_receipt(&self, id: ErasureId) -> Result<ReceiptCheck, EraseError> {
+        let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
+        self.run(async move { Ok(erasing::check_receipt(&parts, &config, id).await) }).await?
     }
 
     /// Background work that failed and has not succeeded since, most often none. Retries need no call; each failure is

@@ -21,6 +21,7 @@ use crate::{
     Access, Config, Recall,
     background::BackupError,
     embedding::{self, RecordError},
+    erasing,
     remote_model::RemoteModelError,
     reranking,
 };
@@ -173,7 +174,13 @@ pub(crate) fn assemble_with(
 ) -> Result<Parts, OpenError> {
     let words = Some(Arc::new(BlockFiles::beside(&store)));
     let seen = Seen { store: seen(config, &store), words };
-    wire(config, store, seen, embedder, reranker, own)
+    let may_write = store.may_write();
+    let parts = wire(config, store, seen, embedder, reranker, own)?;
+    // An erasure that was interrupted is completed by whoever opens the store next.
+    if may_write && let Err(error) = pollster::block_on(erasing::resume(&parts, config)) {
+        tracing::warn!(%error, "an erasure that was interrupted is not completed yet");
+    }
+    Ok(parts)
 }
 
 /// The least score of the semantic manager, a logit on the cross-encoder's scale.

@@ -249,7 +249,7 @@ impl Sessions<'_> {
             let key = MessageKey::new(&key).map_err(|error| BridgeError::Malformed(error.to_string()))?;
             if let Some(there) = keyed(&conversation, &key).await? {
                 // A view of the message has other words, and is never appended.
-                if made || is_same(&there.message, &read) {
+                if made || there.is_erased || is_same(&there.message, &read) {
                     let there = there.id.get() - 1;
                     // A repetition of the same words redacts them.
                     if record.get("redact_message").is_some_and(|redacted| !redacted.is_null()) {

@@ -231,8 +231,9 @@ impl ConversationBridge {
             match self.append_one(given.clone().key(key.clone())).await? {
                 Some(node) if before.is_none() && message.item().pinned => self.conversation.pin(node, true).await?,
                 Some(_) => {}
-                None if keyed(&self.conversation, &key).await?.is_some_and(|there| is_same(&there.message, &given)) => {
-                }
+                None if keyed(&self.conversation, &key)
+                    .await?
+                    .is_some_and(|there| there.is_erased || is_same(&there.message, &given)) => {}
                 None => self.notices.push(BridgeError::OtherWords { index }.to_notice()),
             }
             self.appended.insert(key.as_str().to_owned(), message.words());

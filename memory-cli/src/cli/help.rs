@@ -8,7 +8,7 @@ use clap::Command;
 pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
 /// The commands by purpose, each once.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("Begin", &["demo", "append", "import", "hook", "watch", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
     (
@@ -16,6 +16,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         &["list", "sessions", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"],
     ),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
+    ("Erase", &["erase", "forget", "receipt"]),
     ("Models and strategies", &["index", "summaries", "resummarize", "model", "plugins"]),
     ("Serve", &["mcp", "bridge"]),
     ("Set up", &["config", "completions", "man"]),

@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Also offer a tool that appends messages to conversations
     #[arg(long)]
     allow_append: bool,
+    /// Also offer a tool that erases messages for good
+    #[arg(long)]
+    allow_erase: bool,
     /// Also offer the file-style memory tool that Anthropic's models know
     #[arg(long)]
     memory_tool: bool,
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             ProfileName::Compact => Profile::Compact,
         })
         .append(args.allow_append)
+        .erase(args.allow_erase)
         .memory_tool(args.memory_tool)
         .scratchpad(!args.no_scratchpad);
     let max_request = args.max_request();

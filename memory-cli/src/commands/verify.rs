@@ -27,7 +27,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if verification.is_whole() {
         return Ok(());
     }
-    let lost = verification.nodes - verification.verified;
+    let lost = verification.nodes - verification.verified - verification.erased;
     let places = verification.damage.len();
     Err(Damage(format!("damaged in {places} places; {lost} of {} nodes could not be verified", verification.nodes))
         .into())
@@ -35,7 +35,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// The last line of every verification.
 pub(super) fn last_line(verification: &Verification) -> String {
-    format!("verified {} of {} nodes, root {}", verification.verified, verification.nodes, verification.root)
+    let Verification { verified, nodes, erased, root, .. } = verification;
+    let erased = if *erased > 0 { format!(", {erased} erased") } else { String::new() };
+    format!("verified {verified} of {nodes} nodes{erased}, root {root}")
 }
 
 fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
@@ -48,7 +50,8 @@ fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
     if verification.conversations.len() > 1 {
         // Roots are copied from here, so each has a line: a table would wrap them on a narrow terminal.
         for c in &verification.conversations {
-            output.line(&format!("{}  {} of {}  {}", c.root, grouped(c.verified), grouped(c.nodes), c.id))?;
+            let erased = if c.erased > 0 { format!(", {} erased", grouped(c.erased)) } else { String::new() };
+            output.line(&format!("{}  {} of {}{erased}  {}", c.root, grouped(c.verified), grouped(c.nodes), c.id))?;
         }
     }
     output.line(&last_line(verification))

@@ -34,8 +34,8 @@ const OF_COMMANDS: [(&str, &str); 14] = [
     ("list", "limit"),
     (
         "mcp",
-        "profile enable-mcp-tools allow-append memory-tool no-scratchpad listen port token-file allow-origin allow-host \
-         max-rate max-body",
+        "profile enable-mcp-tools allow-append allow-erase memory-tool no-scratchpad listen port token-file allow-origin \
+         allow-host max-rate max-body",
     ),
     ("model", "endpoint"),
     ("replay", "limit"),

@@ -25,6 +25,7 @@ pub(crate) fn outline(letter: char) -> NodeOutline {
         topics: Vec::new(),
         relates_to: None,
         pinned: false,
+        is_erased: false,
     });
     (outline.calls, outline.answers) = (calls, answers);
     outline
@@ -46,6 +47,7 @@ pub(crate) fn summary(summaries: &[Summary], level: Level, span: NodeRange, chil
         written_by: WrittenBy { strategy: "test".into(), version: "1".into() },
         input_hash: Hash::of_parts([]),
         for_view: false,
+        erased: 0,
     };
     Summary { id: SummaryId::from_index(summaries.len()), body }
 }

@@ -45,6 +45,7 @@ pub struct Tree {
     full: Runs,
     pinned: BTreeSet<NodeId>,
     kept_out: BTreeSet<NodeId>,
+    erased: BTreeSet<NodeId>,
     tokens: Tokens,
     /// Summaries that were written for views, by their first node.
     for_views: BTreeMap<NodeId, Vec<SummaryId>>,
@@ -121,6 +122,12 @@ impl Tree {
 
     fn place(&self, id: SummaryId) -> Option<&Place> {
         self.places.get(self.position(id)?)
+    }
+
+    /// Number of erased messages in a run.
+    #[must_use]
+    pub fn erased_in(&self, run: NodeRange) -> u64 {
+        self.erased.range(run.first()..=run.last()).count() as u64
     }
 
     /// Outline of a node.

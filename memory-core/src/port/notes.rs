@@ -10,6 +10,9 @@ use crate::{
 /// The conversation of the notes of models in a store without owners. With a dot and a name after it, that of an owner.
 const NOTES: &str = "memory-notes";
 
+/// The conversation of the receipts of erasures in a store without owners. With a dot and a name after it, that of an owner.
+const RECEIPTS: &str = "memory-receipts";
+
 /// Member of the metadata of a message that is a note, in stores of versions without notes.
 const DOCUMENT: &str = "document";
 
@@ -131,6 +134,17 @@ impl ConversationId {
         }
     }
 
+    /// The conversation that keeps the receipts of what was erased for `owner`.
+    ///
+    /// # Errors
+    /// When the name of the owner is too long.
+    pub fn of_receipts(owner: Option<&OwnerId>) -> Result<Self, InvalidConversationId> {
+        match owner {
+            Some(owner) => Self::new(&format!("{RECEIPTS}.{owner}")),
+            None => Self::new(RECEIPTS),
+        }
+    }
+
     /// Checks that a conversation of this name may begin for `owner`. One whose name is [kept for
     /// notes](Self::of_notes) begins with a note of the owner in its name, or else one owner could lock out another or
     /// feed them notes.
@@ -165,7 +179,7 @@ impl ConversationId {
     /// The owner in a name that is kept for notes.
     #[expect(clippy::option_option, reason = "a name that is not kept for notes, and one of no owner")]
     fn owner_of_notes(&self) -> Option<Option<&str>> {
-        let rest = self.as_str().strip_prefix(NOTES)?;
+        let rest = [NOTES, RECEIPTS].iter().find_map(|kept| self.as_str().strip_prefix(kept))?;
         if rest.is_empty() { Some(None) } else { rest.strip_prefix('.').map(Some) }
     }
 }

@@ -38,6 +38,9 @@ pub enum Notice {
         /// Cause or remedy.
         why: String,
     },
+    /// `view-erased`: a recorded view showed messages that were erased since. It is shown without them and without its
+    /// question, and cannot be compared with what was shown.
+    ViewErased,
     /// `not-embedded`: the messages since the last question got no vectors.
     NotEmbedded {
         /// The cause.
@@ -173,6 +176,7 @@ impl Notice {
             Self::CompactionFailed { .. } => "compaction-failed",
             Self::CompactionElsewhere => "compaction-elsewhere",
             Self::ViewNotRecorded { .. } => "view-not-recorded",
+            Self::ViewErased => "view-erased",
         }
     }
 }
@@ -181,6 +185,10 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRetriever => f.write_str("this memory has no retriever"),
+            Self::ViewErased => f.write_str(
+                "it showed what was erased since: it is written out without that and without its question, and cannot be \
+                 compared with what was shown",
+            ),
             Self::EmptyQuestion => f.write_str("nothing is recalled for an empty question"),
             Self::NothingLikely { best_percent } => {
                 write!(f, "no message is likely to bear on the question: the best has a chance of {best_percent} %")
@@ -300,6 +308,7 @@ mod tests {
             Notice::CompactionFailed { why: why() },
             Notice::CompactionElsewhere,
             Notice::ViewNotRecorded { why: why() },
+            Notice::ViewErased,
         ]
     }
 
@@ -307,6 +316,11 @@ mod tests {
     fn promised(notice: &Notice) -> (&'static str, &'static str) {
         match notice {
             Notice::NoRetriever => ("no-retriever", "this memory has no retriever"),
+            Notice::ViewErased => (
+                "view-erased",
+                "it showed what was erased since: it is written out without that and without its question, and cannot be \
+                 compared with what was shown",
+            ),
             Notice::EmptyQuestion => ("empty-question", "nothing is recalled for an empty question"),
             Notice::FilterAdmitsNone { .. } => ("filter-admits-none", "the filter lets none of 3 messages through"),
             Notice::NothingLikely { .. } => {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::{BoxFuture, Changes, Revision, Source, StoreError};
 use crate::{
-    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary, SummaryDraft,
-    SummaryId, Timestamp, ViewId, WrittenBy,
+    ConversationId, Erasure, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary,
+    SummaryDraft, SummaryId, Timestamp, ViewId, WrittenBy,
     port::Note,
     proof::Salt,
     view::{View, ViewDraft},
@@ -21,19 +21,28 @@ pub struct Appended {
     /// False if the key already names the same message, so that nothing was written.
     #[cfg_attr(feature = "serde", serde(rename = "new"))]
     pub is_new: bool,
+    /// True if the key names a message that was erased, so that nothing was written and the message stays erased.
+    #[cfg_attr(feature = "serde", serde(rename = "erased", default, skip_serializing_if = "std::ops::Not::not"))]
+    pub is_erased: bool,
 }
 
 impl Appended {
     /// A message that was written at `node`.
     #[must_use]
     pub const fn new(node: NodeId) -> Self {
-        Self { node, is_new: true }
+        Self { node, is_new: true, is_erased: false }
     }
 
     /// A message that `node` already holds with the same key.
     #[must_use]
     pub const fn existing(node: NodeId) -> Self {
-        Self { node, is_new: false }
+        Self { node, is_new: false, is_erased: false }
+    }
+
+    /// A message whose key was that of the message at `node`, which was erased.
+    #[must_use]
+    pub const fn erased(node: NodeId) -> Self {
+        Self { node, is_new: false, is_erased: true }
     }
 }
 
@@ -68,6 +77,8 @@ pub enum Event {
     View(Box<ViewDraft>),
     /// A model or a program changed a named text. It may begin the conversation.
     Note(Box<Note>),
+    /// Messages of the conversation, and what came from them, were erased.
+    Erased(Box<Erasure>),
 }
 
 /// Result of recording an event.
@@ -118,6 +129,8 @@ pub struct ConversationState {
     pub title: Option<String>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
+    /// Number of erased messages.
+    pub erased: u64,
     /// Fork point, if the conversation is a fork and the point is still known.
     pub forked_from: Option<ForkedFrom>,
     /// Owner, if any.
@@ -139,6 +152,7 @@ impl ConversationState {
             tokens: 0,
             title: None,
             tags: Vec::new(),
+            erased: 0,
             forked_from: None,
             owner: None,
         }
@@ -154,12 +168,14 @@ impl ConversationState {
         const tokens: u64,
         into title: Option<String>,
         tags: Vec<String>,
+        const erased: u64,
         into forked_from: Option<ForkedFrom>,
         into owner: Option<OwnerId>,
     }
 }
 
-/// Proof of a node: the leaf is `leaf_hash(salt, canonical bytes)`.
+/// Proof of a node: the leaf is `leaf_hash(salt, canonical bytes)`. The salt of an erased node is zeros, since it was
+/// erased with the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeProof {
     /// The salt hashed with the message.
@@ -179,6 +195,9 @@ pub struct Verification {
     pub nodes: u64,
     /// Nodes that were read, decoded and hashed again.
     pub verified: u64,
+    /// Nodes whose message was erased, and whose leaf is there.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub erased: u64,
     /// Merkle root of the conversation; for several conversations, the hash over their names and roots.
     pub root: Hash,
     /// Descriptions of the damage with path and offset; empty without damage.
@@ -197,6 +216,9 @@ pub struct VerifiedConversation {
     pub nodes: u64,
     /// Nodes that were read and hashed again.
     pub verified: u64,
+    /// Nodes whose message was erased, and whose leaf is there.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub erased: u64,
     /// Merkle root over the leaves.
     pub root: Hash,
 }
@@ -205,12 +227,13 @@ impl VerifiedConversation {
     /// A conversation without nodes, with this root.
     #[must_use]
     pub fn new(id: ConversationId, root: Hash) -> Self {
-        Self { id, nodes: 0, verified: 0, root }
+        Self { id, nodes: 0, verified: 0, erased: 0, root }
     }
 
     crate::setters! {
         const nodes: u64,
         const verified: u64,
+        const erased: u64,
     }
 }
 
@@ -227,16 +250,17 @@ impl Verification {
         Self {
             nodes: conversations.iter().map(|c| c.nodes).sum(),
             verified: conversations.iter().map(|c| c.verified).sum(),
+            erased: conversations.iter().map(|c| c.erased).sum(),
             conversations,
             root,
             damage,
         }
     }
 
-    /// True if every node was read and nothing is damaged.
+    /// True if every node that was not erased was read, and nothing is damaged.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.verified == self.nodes && self.damage.is_empty()
+        self.verified + self.erased == self.nodes && self.damage.is_empty()
     }
 }
 
@@ -279,6 +303,11 @@ impl fmt::Debug for Lease {
 ///   is [`StoreError::KeyConflict`], and its batch writes nothing.
 /// - Reads see everything that was acknowledged before they began, and return exactly what was appended.
 /// - Nothing is changed in place: a node's importance and pin are those of the latest event.
+/// - From the moment that an [`Erasure`] is recorded, its messages read as [`Node::erased`], here and in every fork that
+///   shares them, also when it was recorded in a fork. Leaves and roots stay. Summaries of which an erased message is a
+///   part, and notes that name one as a source, are not read any more. A view that was recorded before, and showed one
+///   or was asked just before it, has no question, and zeros for salt, hash and checks. A message whose key an erased
+///   one had is not written.
 /// - A note is recorded only under the number after the last one's. The first may have any number up to the one after
 ///   the last node's.
 /// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. Messages

@@ -70,6 +70,12 @@ pub enum StoreError {
         /// The fault.
         why: String,
     },
+    /// A message was erased while something was made from it.
+    #[error("not recorded in `{conversation}`: messages that it was made from were erased meanwhile; make it again")]
+    ErasedMeanwhile {
+        /// The conversation.
+        conversation: ConversationId,
+    },
     /// Stored data differs from what was written.
     #[error("{} is damaged{}: {why}", place.name, place.at_byte())]
     Damaged {

@@ -25,6 +25,7 @@ fn node(index: usize, message: Message, at: Timestamp) -> Node {
         topics: Vec::new(),
         relates_to: None,
         pinned: false,
+        is_erased: false,
     }
 }
 

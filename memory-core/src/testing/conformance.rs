@@ -6,6 +6,7 @@
     reason = "a suite of tests: a breach panics"
 )]
 
+mod erasure;
 mod forks;
 mod notes;
 mod owners;
@@ -60,6 +61,7 @@ fn summary(level: Level, span: NodeRange, children: &[u64], text: &str) -> Summa
         written_by: WrittenBy { strategy: "suite".into(), version: "1".into() },
         input_hash: Hash::of_parts([text.as_bytes()]),
         for_view: false,
+        erased: 0,
     }
 }
 
@@ -125,6 +127,8 @@ pub async fn store_conformance(store: &dyn Store) {
     notes::a_note_may_begin_a_conversation(store).await;
     notes::the_first_note_may_follow_messages_that_are_notes(store).await;
     notes::names_of_notes_are_kept_for_their_owners(store).await;
+    erasure::erased_messages_keep_their_places_alone(store).await;
+    erasure::an_erasure_is_of_all_that_share_its_messages(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
     it_can_be_searched(store).await;
 }
@@ -169,6 +173,7 @@ async fn messages_come_back_exactly(store: &dyn Store) {
         topics: draft.topics.clone(),
         relates_to: draft.relates_to,
         pinned: false,
+        is_erased: false,
     };
     let nodes = store.nodes(&exact, range(1, 9)).await.unwrap();
     assert_eq!(nodes, [expect(1, &first), expect(2, &second)]);

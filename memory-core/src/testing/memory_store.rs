@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Role, Summary, SummaryId,
-    SummaryOutline, Timestamp, ViewId,
+    ConversationId, ErasedKey, ErasedLeaf, Erasure, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange,
+    OwnerId, Role, Summary, SummaryId, SummaryOutline, Timestamp, ViewId,
     plan::check_summary,
     port::{
         Appended, Changes, ConversationState, Event, ForkedFrom, NodeProof, Note, Place, Recorded, Revision, StoreError,
@@ -40,7 +40,11 @@ struct Conversation {
     /// For each view, how many nodes there were when it was recorded.
     nodes_at_views: Vec<usize>,
     notes: Vec<Note>,
+    /// The number of the last note that was erased.
+    notes_before: u64,
     lost: BTreeSet<NodeId>,
+    /// What is left of the messages that were erased.
+    erased: BTreeMap<NodeId, ErasedLeaf>,
     /// Nodes whose importance or pin was changed, one entry for each change.
     revised: Vec<NodeId>,
     /// Number of losses.
@@ -57,7 +61,40 @@ struct Conversation {
 
 impl Conversation {
     fn by_key(&self, key: &MessageKey) -> Option<&Node> {
-        self.nodes.iter().find(|node| node.message.key.as_ref() == Some(key))
+        let had =
+            |node: &Node| self.erased.get(&node.id).and_then(|erased| erased.key).is_some_and(|had| had.is_of(key));
+        self.nodes.iter().find(|node| node.message.key.as_ref() == Some(key) || had(node))
+    }
+
+    fn erased_in(&self, run: NodeRange) -> u64 {
+        self.erased.range(run.first()..=run.last()).count() as u64
+    }
+
+    /// Erases messages, and what came from them.
+    fn erase(&mut self, erasure: &Erasure) {
+        let runs = &erasure.nodes;
+        let covers = |span: NodeRange| runs.iter().any(|run| run.common(span).is_some());
+        let leaves: BTreeMap<_, _> = self.proofs().map(|(node, proof)| (node, proof.leaf)).collect();
+        for node in self.nodes.iter_mut().filter(|node| covers(NodeRange::single(node.id)) && !node.is_erased) {
+            let key = node.message.key.as_ref().map(|key| ErasedKey::new(erasure.id, key));
+            if let Some(leaf) = leaves.get(&node.id) {
+                self.erased.insert(node.id, ErasedLeaf { leaf: *leaf, key });
+            }
+            *node = Node::erased(node.id, node.message.role, node.at);
+        }
+        self.summaries_before = self.last_summary();
+        self.summaries.retain(|summary| !covers(summary.body.span));
+        self.notes_before = self.last_note();
+        self.notes.retain(|note| {
+            !erasure.is_whole && !erasure.covers_note(note.id) && !note.sources.iter().copied().any(covers)
+        });
+        self.views.iter_mut().filter(|view| erasure.is_whole || view.body.may_hold(runs)).for_each(|view| {
+            view.body.erase();
+        });
+        if erasure.is_whole {
+            (self.title, self.tags) = (None, Vec::new());
+        }
+        self.epoch += 1;
     }
 
     fn state(&self, id: &ConversationId) -> ConversationState {
@@ -72,6 +109,7 @@ impl Conversation {
             tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
             title: self.title.clone(),
             tags: self.tags.clone(),
+            erased: self.erased.len() as u64,
             forked_from: self.forked_from.clone(),
             owner: self.owner.clone(),
         }
@@ -90,6 +128,7 @@ impl Conversation {
             views: self.views.iter().take(views).cloned().collect(),
             nodes_at_views: self.nodes_at_views.iter().take(views).copied().collect(),
             lost: self.lost.range(..=node).copied().collect(),
+            erased: self.erased.range(..=node).map(|(node, erased)| (*node, *erased)).collect(),
             forked_from: Some(ForkedFrom { conversation: id.clone(), node }),
             owner: self.owner.clone(),
             ..Self::default()
@@ -97,7 +136,7 @@ impl Conversation {
     }
 
     fn last_note(&self) -> u64 {
-        self.notes.last().map_or(0, |last| last.id.get())
+        self.notes.last().map_or(0, |last| last.id.get()).max(self.notes_before)
     }
 
     /// The number of the last summary, here or in the shared prefix.
@@ -175,9 +214,12 @@ impl Conversation {
     }
 
     fn proofs(&self) -> impl Iterator<Item = (NodeId, NodeProof)> {
-        self.nodes.iter().zip(&self.salts).map(|(node, salt)| {
-            let leaf = leaf_hash(salt, &canonical_bytes(&node.message, node.at));
-            (node.id, NodeProof { salt: *salt, leaf })
+        self.nodes.iter().zip(&self.salts).map(|(node, salt)| match self.erased.get(&node.id) {
+            Some(erased) => (node.id, NodeProof { salt: Salt::default(), leaf: erased.leaf }),
+            None => {
+                let leaf = leaf_hash(salt, &canonical_bytes(&node.message, node.at));
+                (node.id, NodeProof { salt: *salt, leaf })
+            }
         })
     }
 
@@ -187,17 +229,27 @@ impl Conversation {
         for draft in batch {
             let key = draft.message.key.clone();
             if let Some((key, there)) = key.and_then(|key| self.by_key(&key).map(|node| (key, node))) {
+                if there.is_erased {
+                    appended.push(Appended::erased(there.id));
+                    continue;
+                }
                 if there.message != draft.message {
                     let node = there.id;
                     self.nodes.truncate(before);
                     self.salts.truncate(before);
                     return Err(StoreError::KeyConflict { conversation: id.clone(), key, node });
                 }
-                appended.push(Appended { node: there.id, is_new: false });
+                appended.push(Appended::existing(there.id));
                 continue;
             }
             let node = NodeId::from_index(self.nodes.len());
             self.salts.push(draft.salt.unwrap_or_default());
+            if let Some(erased) = draft.erased {
+                self.erased.insert(node, erased);
+                self.nodes.push(Node::erased(node, draft.message.role, draft.at));
+                appended.push(Appended::new(node));
+                continue;
+            }
             self.nodes.push(Node {
                 id: node,
                 line_count: draft.message.line_count(),
@@ -208,8 +260,9 @@ impl Conversation {
                 topics: draft.topics,
                 relates_to: draft.relates_to,
                 pinned: false,
+                is_erased: false,
             });
-            appended.push(Appended { node, is_new: true });
+            appended.push(Appended::new(node));
         }
         Ok(appended)
     }
@@ -231,11 +284,23 @@ impl Conversation {
         let nodes = self.nodes.len() as u64;
         let invalid = |why| StoreError::Invalid { conversation: id.clone(), why };
         let node = match event {
+            Event::Summary(draft) if draft.erased != self.erased_in(draft.span) => {
+                return Err(StoreError::ErasedMeanwhile { conversation: id.clone() });
+            }
+            Event::View(draft)
+                if Some(draft.erased) != NodeRange::first_n(draft.nodes).map(|run| self.erased_in(run)) =>
+            {
+                return Err(StoreError::ErasedMeanwhile { conversation: id.clone() });
+            }
             Event::Summary(draft) => return check_summary(draft, nodes, span_of).map_err(invalid),
             Event::View(draft) => return check_view(draft, nodes, span_of).map_err(invalid),
             Event::Importance { node, .. } | Event::Pin { node, .. } => *node,
             Event::Note(note) => match note.sources.iter().map(|run| run.last()).max() {
                 Some(last) => last,
+                None => return Ok(()),
+            },
+            Event::Erased(erasure) => match erasure.nodes.last() {
+                Some(run) => run.last(),
                 None => return Ok(()),
             },
             Event::Title(_) | Event::Tags(_) => return Ok(()),
@@ -249,6 +314,7 @@ impl Conversation {
     fn apply(&mut self, event: Event) -> Recorded {
         match event {
             Event::Summary(body) => {
+                let body = body.erased(0);
                 let same = |s: &&Summary| {
                     (s.body.level, s.body.span, s.body.input_hash) == (body.level, body.span, body.input_hash)
                 };
@@ -261,19 +327,19 @@ impl Conversation {
             }
             Event::Importance { node, importance, .. } => {
                 self.revised.push(node);
-                if let Some(node) = self.nodes.get_mut(node.index()) {
+                if let Some(node) = self.nodes.get_mut(node.index()).filter(|node| !node.is_erased) {
                     node.importance = importance;
                 }
             }
             Event::Pin { node, pinned } => {
                 self.revised.push(node);
-                if let Some(node) = self.nodes.get_mut(node.index()) {
+                if let Some(node) = self.nodes.get_mut(node.index()).filter(|node| !node.is_erased) {
                     node.pinned = pinned;
                 }
             }
             Event::View(body) => {
                 let id = self.views.last().map_or(ViewId::FIRST, |last| last.id.next());
-                self.views.push(View { id, body: *body });
+                self.views.push(View { id, body: body.erased(0) });
                 self.nodes_at_views.push(self.nodes.len());
                 return Recorded::View(id);
             }
@@ -288,6 +354,8 @@ impl Conversation {
                 tags.dedup();
                 self.tags = tags;
             }
+            // Applied to all conversations that share the messages.
+            Event::Erased(_) => {}
         }
         Recorded::Done
     }
@@ -344,6 +412,49 @@ impl MemoryStore {
         match all.get_mut(id) {
             Some(conversation) => act(conversation),
             None => Err(StoreError::unknown_conversation(id, all.keys())),
+        }
+    }
+
+    /// Erases messages wherever they are shared, and what came from them.
+    fn erase(&self, id: &ConversationId, erasure: &Erasure) {
+        let mut all = self.lock();
+        // Up to the conversations that the messages were appended to, and down to every fork of these.
+        let mut found = BTreeMap::from([(id.clone(), erasure.clone())]);
+        let cut = |of: &Erasure, last: NodeId| {
+            let runs = of.nodes.iter().filter_map(|run| run.common(NodeRange::first_n(last.get())?)).collect();
+            Erasure::new(of.id, of.at, runs).by(of.by.clone())
+        };
+        let add = |found: &mut BTreeMap<ConversationId, Erasure>, id: &ConversationId, more: Erasure| {
+            if more.nodes.is_empty() {
+                return false;
+            }
+            let Some(there) = found.get_mut(id) else { return found.insert(id.clone(), more).is_none() };
+            let nodes = NodeRange::merge(there.nodes.iter().chain(&more.nodes).copied().collect());
+            std::mem::replace(&mut there.nodes, nodes.clone()) != nodes
+        };
+        loop {
+            let mut is_more = false;
+            for (child, conversation) in all.iter() {
+                let Some(ForkedFrom { conversation: parent, node }) = &conversation.forked_from else { continue };
+                for (from, to) in [(child, parent), (parent, child)] {
+                    if let Some(more) = found.get(from).map(|erasure| cut(erasure, *node)) {
+                        is_more |= add(&mut found, to, more);
+                    }
+                }
+            }
+            if !is_more {
+                break;
+            }
+        }
+        for (id, erasure) in &found {
+            if let Some(conversation) = all.get_mut(id) {
+                conversation.erase(erasure);
+            }
+        }
+        for view in all.values_mut().flat_map(|conversation| &mut conversation.views) {
+            if found.iter().any(|(id, erasure)| view.body.shows_of(id, &erasure.nodes)) {
+                view.body.erase();
+            }
         }
     }
 

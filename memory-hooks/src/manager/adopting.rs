@@ -67,6 +67,9 @@ pub enum Misfit {
     /// Another summary covers some of the messages.
     #[error("of messages that are summarized already")]
     Covered,
+    /// The span holds erased messages, whose words the summary may repeat.
+    #[error("of messages that were erased")]
+    Erased,
     /// The span holds messages that are excluded from summaries.
     #[error("of messages that are excluded from summaries")]
     Excluded,
@@ -165,6 +168,9 @@ fn misfit(tree: &Tree, draft: &SummaryDraft) -> Option<Misfit> {
     let span_of = |child| tree.summary(child).map(|there| there.span);
     if memory_core::plan::check_summary(draft, tree.total(), span_of).is_err() {
         return Some(Misfit::Missing);
+    }
+    if tree.erased_in(*span) > 0 {
+        return Some(Misfit::Erased);
     }
     let turn = |node| tree.turn_of(node);
     let begins = turn(span.first()).is_none_or(|turn| turn.first() == span.first());

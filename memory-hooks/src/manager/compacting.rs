@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::AtomicUsize};
 
 use memory_core::{
-    ConversationId, Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline,
+    ConversationId, ERASED, Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline,
     plan::{Compaction, Merge, Tree},
     port::{CompactionReport, Event, Progress, Recorded, ShrinkScope, StoreError, Summarizer},
 };
@@ -363,6 +363,7 @@ fn shortest(plan: &Compaction, tree: &Tree, ports: &Ports) -> Vec<SummaryOutline
     let id = SummaryId::from_index(0);
     let leaf = |node: &NodeId| {
         let tokens = match tree.node(*node) {
+            Some(outline) if outline.is_erased => ports.counter.count(ERASED),
             Some(outline) if outline.keep_out_of_summaries => ports.counter.count(KEPT_OUT),
             Some(outline) => outline.tokens.min(1),
             None => 0,

@@ -160,6 +160,7 @@ pub(crate) async fn repair(
     draft.children = tree.summary(place).map(|place| place.children.to_vec()).unwrap_or_default();
     draft.metadata = words.body.metadata.clone();
     draft.for_view = words.body.for_view;
+    draft.erased = tree.erased_in(nodes);
     draft.input_hash = superseding_input(words.id, &draft);
     let recorded = ports.store.record(conversation, vec![Event::Summary(draft)]).await?;
     if let Some(Recorded::Summary(number)) = recorded.first() {

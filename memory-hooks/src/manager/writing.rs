@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_core::{
-    ContentBlock, ConversationId, Hash, Level, Message, Node, NodeId, NodeRange, Role, Summary, SummaryDraft,
+    ContentBlock, ConversationId, ERASED, Hash, Level, Message, Node, NodeId, NodeRange, Role, Summary, SummaryDraft,
     SummaryId, SummaryMetadata, WrittenBy,
     plan::{Compaction, Merge, Tree},
     port::{
@@ -188,7 +188,7 @@ impl Writer<'_> {
         // of a message that the scorer could not read is ignored.
         let counts = |node: &Node| {
             let is_unweighed = node.importance.to_bits() == Node::NEUTRAL_IMPORTANCE.to_bits();
-            is_unweighed && !node.message.keep_out_of_summaries
+            is_unweighed && !node.message.keep_out_of_summaries && !node.is_erased
         };
         for (node, importance) in nodes.iter_mut().zip(scores).filter(|(node, _)| counts(node)) {
             node.importance = importance;
@@ -238,7 +238,11 @@ impl Writer<'_> {
 
     /// Text of a message that a strategy may read: nothing that is excluded from summaries.
     fn clean_text(&self, node: &Node) -> String {
-        if node.message.keep_out_of_summaries { String::new() } else { self.redactor.redact(&node.message.text()) }
+        if node.message.keep_out_of_summaries || node.is_erased {
+            String::new()
+        } else {
+            self.redactor.redact(&node.message.text())
+        }
     }
 
     async fn write_leaf(&self, node: &Node, leaf: Hash) -> Result<SummaryDraft, MemoryError> {
@@ -248,6 +252,12 @@ impl Writer<'_> {
             .topics(self.redactor.clean_topics(&node.topics))
             .line_count(u64::from(node.line_count));
         let max_tokens = most_tokens(Level::Summary, node.tokens);
+        if node.is_erased {
+            // A summary of the message had the leaf alone as its input.
+            let input = Hash::of_parts([ERASED.as_bytes(), leaf.as_bytes().as_slice()]);
+            let written = WrittenSummary::new(ERASED).metadata(metadata);
+            return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
+        }
         if node.message.keep_out_of_summaries {
             // Topics are content too.
             let metadata = metadata.topics(Vec::new());
@@ -426,6 +436,7 @@ impl Writer<'_> {
             .children(children)
             .metadata(metadata)
             .for_view(self.for_view)
+            .erased(self.tree.erased_in(span))
     }
 }
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Node, NodeId, NodeRange, Summary, SummaryId,
-    port::{Losses, StoreError},
+    ConversationId, ERASED, Node, NodeId, NodeRange, Role, Summary, SummaryId, Timestamp,
+    port::{Losses, Notice, StoreError},
     view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
 
@@ -21,7 +21,8 @@ use crate::{
     snapshot_cache::Snapshot,
 };
 
-/// The prompt that a view recorded, byte for byte.
+/// The prompt that a view recorded, byte for byte; or, if it showed what was erased since, with [`ERASED`] in those
+/// places and a notice.
 ///
 /// # Errors
 /// [`ViewError`] if it cannot be reproduced, with every difference.
@@ -69,13 +70,15 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         runs.extend(beside);
         let last = || render::present(snapshot.tree.last_time_within(body.nodes), &shown);
         let now = if layout.asks_when() { body.at } else { last() };
-        let tail = Tail { question: &body.question, now };
+        let is_erased = body.is_erased();
+        let question = if is_erased { ERASED } else { &body.question };
+        let tail = Tail { question, now };
         let written = layout.write(&shown, &tail, &|text| parts.count(text));
         let text = written.lines.concat();
-        if past.differences.is_empty() {
+        if past.differences.is_empty() && !is_erased {
             past.compare(&runs, &written.pieces).await?;
         }
-        if past.differences.is_empty() && text_hash(&body.salt, &text) != body.hash {
+        if past.differences.is_empty() && !is_erased && text_hash(&body.salt, &text) != body.hash {
             past.differences.push(Difference::Question);
         }
         if past.differences.is_empty() {
@@ -85,15 +88,16 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 tokens: body.tokens,
                 budget: body.budget,
                 nodes: body.nodes,
+                erased: 0,
                 full_tokens: snapshot.tree.tokens_within(body.nodes),
-                notices: Vec::new(),
+                notices: is_erased.then_some(Notice::ViewErased).into_iter().collect(),
                 compared: BTreeMap::new(),
                 reductions: Vec::new(),
                 view: Some(id),
                 longest_result: body.longest_result,
                 parts: shown,
                 instructions: None,
-                question: body.question.clone(),
+                question: question.to_owned(),
                 now,
                 layout,
                 text,
@@ -134,7 +138,11 @@ impl Past<'_> {
         for run in runs {
             let of_run = match run.shown {
                 Shown::Messages(nodes) => self.messages(nodes, kind).await?,
-                Shown::Summaries { first, count } => self.summaries(first, count).await?,
+                Shown::Summaries { first, count } => {
+                    let next = all.last().and_then(|(_, parts): &(_, Vec<Part>)| parts.last());
+                    let next = next.map_or(NodeId::FIRST, |part| part.nodes.last().next());
+                    self.summaries(first, count, next).await?
+                }
                 Shown::Lost(nodes) => vec![Part::lost(nodes, WHY)],
                 Shown::Omitted(nodes) => vec![Part::omitted(nodes, WHY)],
                 Shown::Excerpt { node, at, bytes } => self.excerpt(run.shown, node, at, bytes.into()).await?,
@@ -224,6 +232,10 @@ impl Past<'_> {
         let part = from..from.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
         let mut parts = Vec::new();
         for node in read.nodes {
+            if node.is_erased {
+                parts.push(Part::message(PieceKind::Recalled, node, WHY.to_owned()));
+                continue;
+            }
             let read = match shown {
                 Shown::Part { .. } => Part::recalled(node, part.clone(), WHY.to_owned()),
                 _ => Part::standing(node, part.clone(), self.redactor, WHY.to_owned()),
@@ -247,7 +259,8 @@ impl Past<'_> {
         self.differences.extend(losses.runs().iter().map(lost));
     }
 
-    async fn summaries(&mut self, first: SummaryId, count: u64) -> Result<Vec<Part>, MemoryError> {
+    /// Summaries with consecutive numbers, the first of which begins at the message `next`.
+    async fn summaries(&mut self, first: SummaryId, count: u64, mut next: NodeId) -> Result<Vec<Part>, MemoryError> {
         let ids = (first.get()..).take(usize::try_from(count).unwrap_or(usize::MAX)).filter_map(SummaryId::new);
         let ids: Vec<_> = ids.collect();
         let read = self.parts.store.summaries_of(self.conversation, &ids).await?;
@@ -255,7 +268,17 @@ impl Past<'_> {
         let mut parts = Vec::with_capacity(ids.len());
         for id in ids {
             match read.remove(&id) {
-                Some(summary) => parts.push(summary_part(self.snapshot, self.redactor, summary, |_| WHY.to_owned())),
+                Some(summary) => {
+                    next = summary.body.span.last().next();
+                    parts.push(summary_part(self.snapshot, self.redactor, summary, |_| WHY.to_owned()));
+                }
+                // Erased with a message that it covered.
+                None if self.body.is_erased() => {
+                    let outline = self.snapshot.tree.node(next);
+                    let (role, at) = outline.map_or((Role::User, Timestamp::default()), |node| (node.role, node.at));
+                    parts.push(Part::message(PieceKind::Message, Node::erased(next, role, at), WHY.to_owned()));
+                    next = next.next();
+                }
                 None => self.differences.push(Difference::LostSummary(id)),
             }
         }

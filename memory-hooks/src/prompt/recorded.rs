@@ -28,8 +28,8 @@ pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, prompt:
 async fn recorded(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) -> Result<ViewId, StoreError> {
     if let Some(last) = last(parts, conversation).await? {
         // Of two equal texts the present is the same, as far as it is shown.
-        let again = draft(parts, prompt, last.body.salt).at(last.body.at);
-        if again == last.body {
+        let again = draft(parts, prompt, last.body.salt).at(last.body.at).erased(0);
+        if again == last.body.clone().erased(0) {
             return Ok(last.id);
         }
     }
@@ -80,6 +80,7 @@ fn draft(parts: &Parts, prompt: &Prompt, salt: Salt) -> ViewDraft {
         .elsewhere(elsewhere(prompt, &salt))
         .attached(attached(inside, &salt))
         .question(prompt.question().to_owned())
+        .erased(prompt.erased)
 }
 
 /// The shown messages of other conversations.

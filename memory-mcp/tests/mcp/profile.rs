@@ -32,7 +32,8 @@ fn every_tool_has_schemas_and_says_whether_it_writes() {
         let output = tool.output_schema.as_ref().unwrap();
         assert_eq!(output.get("type"), Some(&json!("object")), "{name}");
         let annotations = tool.annotations.as_ref().unwrap();
-        let writes = ["scratchpad_set", "scratchpad_append", "append_messages", "memory"].contains(&name);
+        let writes =
+            ["scratchpad_set", "scratchpad_append", "append_messages", "erase_messages", "memory"].contains(&name);
         assert_eq!(annotations.read_only_hint, Some(!writes), "{name}");
         assert_eq!(annotations.open_world_hint, Some(false), "{name}");
         if !writes {

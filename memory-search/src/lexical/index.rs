@@ -1,7 +1,7 @@
 //! The word index: saved segments of all conversations, and an LRU cache of postings by conversation.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -68,6 +68,8 @@ struct Saved {
 #[derive(Debug)]
 struct CachedPostings {
     by_conversation: LruCache<ConversationId, (Arc<Indexed>, usize)>,
+    /// Number of erased messages of the conversations that have any, when they were last asked for.
+    erased: HashMap<ConversationId, u64>,
     bytes: usize,
 }
 
@@ -96,7 +98,7 @@ pub(crate) struct AllWords {
 impl WordIndex {
     /// An empty index that keeps about `max_bytes` of unused postings.
     pub(crate) fn new(max_bytes: usize) -> Self {
-        let held = CachedPostings { by_conversation: LruCache::unbounded(), bytes: 0 };
+        let held = CachedPostings { by_conversation: LruCache::unbounded(), erased: HashMap::new(), bytes: 0 };
         Self {
             max_bytes,
             cache: None,
@@ -123,6 +125,19 @@ impl WordIndex {
         held.by_conversation.peek(conversation).map_or(0, |(indexed, _)| indexed.read().through())
     }
 
+    /// Drops what is in memory of a conversation if more of its messages were erased since.
+    pub(crate) fn heed_erasures(&self, state: &ConversationState) {
+        if state.erased == 0 {
+            return;
+        }
+        let mut held = self.held();
+        if held.erased.insert(state.id.clone(), state.erased) != Some(state.erased)
+            && let Some((_, bytes)) = held.by_conversation.pop(&state.id)
+        {
+            held.bytes -= bytes;
+        }
+    }
+
     /// Indexes at least the first `nodes` nodes of a conversation; returns the number of nodes read. Leaves at most
     /// `unsaved` nodes that a later run must read again.
     pub(crate) async fn catch_up(
@@ -141,6 +156,9 @@ impl WordIndex {
             let mut spoken = words.read().spoken();
             let mut terms_of = |node| -> (NodeId, Option<&Node>, NodeTerms) {
                 let node: &Node = node;
+                if node.is_erased {
+                    return (node.id, Some(node), NodeTerms::default());
+                }
                 let text = indexed_text(&node.message);
                 let said = text.split_once(": ").map_or(&*text, |(_, said)| said);
                 (node.id, Some(node), terms_of(&text, spoken.next(said)))
@@ -196,6 +214,7 @@ impl WordIndex {
         let saved = self.saved();
         let (mut unsaved, mut pending, mut nodes) = (BTreeMap::new(), Vec::new(), 0);
         for (number, state) in states.iter().enumerate() {
+            self.heed_erasures(state);
             if saved.through(&state.id) >= state.nodes {
                 continue;
             }

@@ -368,10 +368,10 @@ impl Tokens<'_> {
 fn batches(nodes: NodeRange, read: &ReadNodes) -> Vec<(NodeRange, Vec<(NodeId, String)>)> {
     let mut batches = Vec::new();
     let (mut first, mut texts, mut bytes) = (nodes.first(), Vec::new(), 0);
-    for node in &read.nodes {
+    for node in read.nodes.iter().filter(|node| !node.is_erased) {
         let text = indexed_text(&node.message);
         if !texts.is_empty() && bytes + text.len() > BATCH_BYTES {
-            // Lost nodes before this one belong to the previous run.
+            // Lost and erased nodes before this one belong to the previous run.
             let run = node.id.previous().and_then(|last| NodeRange::new(first, last));
             batches.extend(run.map(|run| (run, std::mem::take(&mut texts))));
             (first, bytes) = (node.id, 0);

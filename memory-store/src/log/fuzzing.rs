@@ -192,6 +192,24 @@ fn decode(body: &[u8]) {
                 assert_eq!(format!("{read:?}"), format!("{:?}", Some(stored)));
             }
         }
+        Ok(Record::ErasedMessage(erased)) => {
+            let mut again = Vec::new();
+            if erased.encode_onto(&mut again).is_ok() {
+                match parse_record(&again).map(codec::decode) {
+                    Ok(Ok(Record::ErasedMessage(read))) => assert_eq!(read, erased),
+                    other => unreachable!("what is left of a message was written and cannot be read: {other:?}"),
+                }
+            }
+        }
+        Ok(Record::Event(EventRecord::Erasure(erasure))) => {
+            let Ok(again) = codec::encode_event(&Event::Erased(erasure.clone()), SummaryId::from_index(0)) else {
+                return;
+            };
+            match parse_record(&again).map(codec::decode) {
+                Ok(Ok(Record::Event(EventRecord::Erasure(read)))) => assert_eq!(read, erasure),
+                other => unreachable!("an erasure was written and cannot be read: {other:?}"),
+            }
+        }
         Ok(Record::Event(EventRecord::Summary(summary))) => {
             let body = format!("{:?}", summary.body);
             let Ok(again) = codec::encode_event(&Event::Summary(summary.body), summary.id) else { return };

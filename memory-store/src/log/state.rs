@@ -2,6 +2,7 @@
 
 pub(super) mod conversation;
 pub(super) mod damage;
+pub(super) mod erased;
 pub(super) mod keys;
 pub(super) mod nodes;
 pub(super) mod numbered;
@@ -17,14 +18,17 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Level, NodeId, NodeRange, OwnerId, SummaryId,
+    ConversationId, ErasedKey, Erasure, Level, MessageKey, NodeId, NodeRange, OwnerId, SummaryId, ViewId,
     port::{ConversationState, ForkedFrom, StoreError},
+    view::{Shown, ShownElsewhere, ShownRun, View},
 };
 
 use self::{
     conversation::{Change, Conversation},
     damage::Damage,
-    keys::{Kept, key_hash},
+    erased::{Cut, Erased},
+    keys::{Kept, erased_key_hash, key_hash},
+    nodes::ReadRequest,
 };
 use super::format::{
     Location,
@@ -88,10 +92,12 @@ impl Default for Cursor {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: StoreId,
-    /// Number of complete rereads since the store was opened.
+    /// Number of complete rereads and of erasures since the store was opened.
     pub(crate) epoch: u64,
     names: BTreeMap<ConversationId, u64>,
     conversations: HashMap<u64, Conversation>,
+    /// Numbers of the forks, each after its parent.
+    forks: Vec<u64>,
     /// In order of their numbers.
     pub(crate) segments: Arc<Vec<Segment>>,
     pub(crate) cursor: Cursor,
@@ -117,6 +123,7 @@ impl State {
             epoch: 0,
             names: BTreeMap::new(),
             conversations: HashMap::new(),
+            forks: Vec::new(),
             segments: Arc::default(),
             cursor: Cursor::default(),
             damage: Vec::new(),
@@ -178,13 +185,15 @@ impl State {
         of.state(forked_from)
     }
 
-    /// Nodes whose key has this hash, and where they stand; the caller compares the keys themselves.
-    pub(crate) fn key_candidates(&self, of: &Conversation, hash: u64) -> Vec<(NodeId, Location)> {
+    /// Nodes whose key may be this one; the caller compares the keys themselves.
+    pub(crate) fn key_candidates(&self, of: &Conversation, key: &MessageKey) -> Vec<ReadRequest> {
         let mut last = u64::MAX;
         let mut found = Vec::new();
         for one in self.line(of) {
-            let of_this = one.keys.candidates(hash).into_iter().filter(|node| node.get() <= last);
-            found.extend(of_this.filter_map(|node| Some((node, of.nodes.location(node)?))));
+            let erased = one.erased.salts().iter().map(|salt| self.erased_key_hash(&ErasedKey::new(*salt, key)));
+            let hashes = std::iter::once(self.key_hash(key.as_str())).chain(erased);
+            let nodes = hashes.flat_map(|hash| one.keys.candidates(hash)).filter(|node| node.get() <= last);
+            found.extend(nodes.filter_map(|node| of.nodes.wanted(node)));
             last = one.past.map_or(last, |past| past.nodes.min(last));
         }
         found
@@ -245,6 +254,9 @@ impl State {
             }
         }
         conversation.owner = owner;
+        if past.is_some() {
+            self.forks.push(number);
+        }
         self.names.insert(name, number);
         self.conversations.insert(number, conversation);
         Ok(())
@@ -272,11 +284,66 @@ impl State {
     pub(crate) fn restore(&mut self, conversation: Conversation) -> bool {
         let (id, number) = (conversation.id.clone(), conversation.number);
         self.lost += conversation.lost.iter().map(|run| run.count()).sum::<u64>();
+        if conversation.past.is_some() {
+            self.forks.push(number);
+        }
         self.names.insert(id, number).is_none() && self.conversations.insert(number, conversation).is_none()
     }
 
     pub(crate) fn key_hash(&self, key: &str) -> u64 {
         key_hash(self.store, key)
+    }
+
+    pub(crate) fn erased_key_hash(&self, key: &ErasedKey) -> u64 {
+        erased_key_hash(self.store, key)
+    }
+
+    /// Erases nodes of a conversation wherever they are shared: up to the conversations that they were appended to, and
+    /// down to every fork of these.
+    fn erase(&mut self, number: u64, erasure: &Erasure, place: Location) {
+        let mut cuts = BTreeMap::from([(number, Cut::of(erasure, place))]);
+        let mut child = number;
+        while let Some(past) = self.by_number(child).and_then(|child| child.past)
+            && let Some(shared) = cuts.get(&child).and_then(|cut| cut.among_first(past.nodes))
+        {
+            cuts.insert(past.parent, shared);
+            child = past.parent;
+        }
+        for (fork, past) in self.forks.iter().filter_map(|fork| Some((*fork, self.by_number(*fork)?.past?))) {
+            if let Some(shared) = cuts.get(&past.parent).and_then(|cut| cut.among_first(past.nodes)) {
+                cuts.entry(fork).or_insert(shared);
+            }
+        }
+        for (number, cut) in cuts {
+            if let Some(conversation) = self.conversations.get_mut(&number) {
+                conversation.erase(cut);
+            }
+        }
+        self.epoch += 1;
+    }
+
+    /// True if any conversation has erasures.
+    pub(crate) fn has_erasures(&self) -> bool {
+        self.conversations.values().any(|conversation| !conversation.erased.is_empty())
+    }
+
+    /// The erasures of the conversation in which a view of `of` was recorded.
+    fn erased_of_view<'s>(&'s self, of: &'s Conversation, view: ViewId) -> &'s Erased {
+        let is_own = |one: &&Conversation| one.past.is_none_or(|past| u64::from(past.views) < view.get());
+        self.line(of).find(is_own).map_or(&of.erased, |owner| &owner.erased)
+    }
+
+    /// Erases what a view of `of`, whose record is at `place`, shows of erased messages.
+    pub(crate) fn erase_hidden(&self, of: &Conversation, view: &mut View, place: Location) {
+        let shows_erased = |other: &ShownElsewhere| {
+            let messages = |run: &ShownRun| if let Shown::Messages(nodes) = run.shown { Some(nodes) } else { None };
+            let shown: Vec<NodeRange> = other.runs.iter().filter_map(messages).collect();
+            self.find(&other.conversation).is_some_and(|other| other.erased.hides_shown(&shown, place))
+        };
+        let is_hidden = self.erased_of_view(of, view.id).hides_view(&view.body, place);
+        if is_hidden || view.body.elsewhere.iter().any(shows_erased) {
+            view.body.erase();
+        }
     }
 
     /// Applies what a frame did. `Err` says why the frame cannot follow what came before.
@@ -324,7 +391,15 @@ impl State {
         self.lost += lost;
         let keys = changes.iter().filter(|change| matches!(change, Change::Node { key: Some(_), .. })).count();
         self.recent_keys += keys as u64;
-        changes.into_iter().try_for_each(|change| conversation.apply(change))
+        let mut erasures = Vec::new();
+        for change in changes {
+            match change {
+                Change::Erasure { erasure, location } => erasures.push((erasure, location)),
+                change => conversation.apply(change)?,
+            }
+        }
+        erasures.iter().for_each(|(erasure, location)| self.erase(number, erasure, *location));
+        Ok(())
     }
 
     /// Notes that nothing more is written to the last segment.

@@ -60,6 +60,8 @@ pub struct LogStore {
     may_write: bool,
     /// The lease of this opening, while it holds one.
     lease: Mutex<Weak<lock::HeldLease>>,
+    /// Held during a vacuum, which the lease does not keep apart from another one of this opening.
+    vacuuming: Mutex<()>,
 }
 
 impl LogStore {
@@ -117,7 +119,14 @@ impl LogStore {
         };
         let report = report(&recovered, false);
         let shared = Shared::new(directory, media, 0, watermark, recovered, generation);
-        Ok(Self { shared: Arc::new(shared), report, writer: None, may_write: false, lease: Mutex::default() })
+        Ok(Self {
+            shared: Arc::new(shared),
+            report,
+            writer: None,
+            may_write: false,
+            lease: Mutex::default(),
+            vacuuming: Mutex::default(),
+        })
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
@@ -153,7 +162,14 @@ impl LogStore {
             place: path.into(),
             source,
         })?;
-        Ok(Self { shared, report, writer: Some(thread), may_write: true, lease: Mutex::default() })
+        Ok(Self {
+            shared,
+            report,
+            writer: Some(thread),
+            may_write: true,
+            lease: Mutex::default(),
+            vacuuming: Mutex::default(),
+        })
     }
 
     /// Findings of the opening.
@@ -247,16 +263,21 @@ impl LogStore {
         Ok(records)
     }
 
-    /// All summaries that can be read. Only those that the cache lacks are read from disk.
+    /// All summaries that can be read, without erased ones. Only those that the cache lacks are read from disk.
     fn known_summaries(&self, id: &ConversationId) -> Result<Arc<Vec<Summary>>, StoreError> {
-        let (segments, number, count, known, missing) = {
+        let (segments, number, count, known, missing, is_less) = {
             let state = self.shared.current()?;
             let there = state.conversation(id)?;
-            let known = self.shared.summaries.get(there.number);
+            let mut known = self.shared.summaries.get(there.number);
             let missing = there.summaries.locations(known.read);
-            (Arc::clone(&state.segments), there.number, there.summaries.len(), known.summaries, missing)
+            let is_erased = |summary: &Summary| there.summaries.location(summary.id).is_none();
+            let is_less = !there.erased.is_empty() && known.summaries.iter().any(is_erased);
+            if is_less {
+                Arc::make_mut(&mut known.summaries).retain(|summary| !is_erased(summary));
+            }
+            (Arc::clone(&state.segments), there.number, there.summaries.len(), known.summaries, missing, is_less)
         };
-        if missing.is_empty() {
+        if missing.is_empty() && !is_less {
             return Ok(known);
         }
         let mut summaries = Vec::with_capacity(known.len() + missing.len());
@@ -312,8 +333,7 @@ impl Leaves {
             let state = self.0.current().ok()?;
             (Arc::clone(&state.segments), state.find(conversation)?.wanted(NodeRange::single(node)))
         };
-        let location = wanted.first()?.location;
-        Some(Reader::new(&segments).proof(location).ok()?.leaf)
+        Reader::new(&segments).leaf(wanted.first()?).ok()
     }
 }
 

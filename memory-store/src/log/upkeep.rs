@@ -1,6 +1,7 @@
 //! Maintenance of a log: verifying, salvaging, backing up and compacting it.
 
 pub(super) mod backup;
+pub(super) mod byte_scan;
 pub(super) mod doctor;
 pub(super) mod enclosing;
 pub(super) mod merkle;

@@ -127,8 +127,9 @@ async fn nodes(
         all_there(conversation, run, read.len())?;
         let before = lines.bytes;
         for (node, proof) in &read {
-            frontier.push(leaf_hash(&proof.salt, &canonical_bytes(&node.message, node.at)));
-            lines.push(&NodeLine::new(node, proof.salt).map_err(io::Error::from).map_err(ExchangeError::Write)?)?;
+            let hashed = || leaf_hash(&proof.salt, &canonical_bytes(&node.message, node.at));
+            frontier.push(if node.is_erased { proof.leaf } else { hashed() });
+            lines.push(&NodeLine::new(node, *proof).map_err(io::Error::from).map_err(ExchangeError::Write)?)?;
         }
         let bytes = usize::try_from(lines.bytes - before).unwrap_or(usize::MAX);
         at_once = (RUN_BYTES / (bytes / read.len().max(1)).max(1)).clamp(1, RUN);

@@ -16,7 +16,7 @@ use memory_core::{
 use serde::Deserialize;
 
 use super::{
-    ExchangeError, ReadLimits, Spool, WITH_NOTES, WITH_OWNER, WITH_VIEWS,
+    ExchangeError, ReadLimits, Spool, WITH_ERASED, WITH_NOTES, WITH_OWNER,
     line::{BEGINNING, Closing, Header, NodeLine, NoteLine, SummaryLine, Version},
 };
 use crate::log::{check_event, check_message};
@@ -220,9 +220,9 @@ impl<'f> Lines<'f> {
     fn header(&mut self) -> Result<Header, ExchangeError> {
         self.advance()?;
         let version = self.parse::<Version>("the header of an export")?.memory_export;
-        if version > WITH_VIEWS {
+        if version > WITH_ERASED {
             let file = self.name.to_owned();
-            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_VIEWS });
+            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_ERASED });
         }
         let header: Header = self.parse("the header of an export")?;
         if !header.fits_version() {
@@ -244,8 +244,8 @@ impl<'f> Lines<'f> {
         let node = NodeId::new(number).ok_or_else(|| self.fault("nodes are numbered from 1".to_owned()))?;
         let line: NodeLine<'_> = self.parse(&format!("node {node}"))?;
         let (draft, pinned) = line.into_draft(node).map_err(|why| self.fault(why))?;
-        let canonical = canonical_bytes(&draft.message, draft.at);
-        let leaf = leaf_hash(&draft.salt.unwrap_or_default(), &canonical);
+        let hashed = || leaf_hash(&draft.salt.unwrap_or_default(), &canonical_bytes(&draft.message, draft.at));
+        let leaf = draft.erased.map_or_else(hashed, |erased| erased.leaf);
         Ok(Entry { draft, pinned, leaf, bytes: self.line.len() })
     }
 

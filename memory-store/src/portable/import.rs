@@ -1,13 +1,18 @@
 //! From the lines of a file into a store.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use memory_core::{
     ConversationId, Mark, NodeDraft, NodeId, NoteId, OwnerId, SummaryId,
     port::{ConversationState, Event, Note, Progress, Recorded, Store, StoreError, TokenCounter},
 };
 
-use super::{ExchangeError, ExportFile, NOTES, RUN, RUN_BYTES, file::Lines, line::Header, run};
+use super::{
+    ExchangeError, ExportFile, NOTES, RUN, RUN_BYTES,
+    file::{Entry, Lines},
+    line::Header,
+    run,
+};
 
 /// Result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,10 +82,13 @@ pub async fn import(
     let mut lines = file.lines()?;
     let mut orphaned_summaries = 0;
     if !as_notes {
-        let mut pinned = target.compare(&mut lines, nodes_before.min(nodes)).await?;
-        pinned.extend(target.append(&mut lines, nodes_before, nodes, progress).await?);
-        target.pin(pinned, nodes_before).await?;
-        orphaned_summaries = target.summarize(&mut lines, header.summaries).await?;
+        let mut marked = target.compare(&mut lines, nodes_before.min(nodes)).await?;
+        let Marked { pinned, erased } = target.append(&mut lines, nodes_before, nodes, progress).await?;
+        marked.pinned.extend(pinned);
+        marked.erased.extend(erased);
+        target.pin(marked.pinned, nodes_before).await?;
+        let erased = marked.erased.into_iter().collect();
+        orphaned_summaries = target.summarize(&mut lines, header.summaries, &erased).await?;
     }
     let mut noted = FileNotes::new(&mut lines, &header, as_notes);
     target.note(&mut noted, known_notes, there.as_ref().map_or(0, |state| state.notes), progress).await?;
@@ -152,6 +160,20 @@ impl<'l, 'f> FileNotes<'l, 'f> {
     }
 }
 
+/// Nodes of a file that are pinned, and those that are erased.
+#[derive(Default)]
+struct Marked {
+    pinned: Vec<NodeId>,
+    erased: Vec<NodeId>,
+}
+
+impl Marked {
+    fn add(&mut self, node: NodeId, entry: &Entry) {
+        self.pinned.extend(entry.pinned.then_some(node));
+        self.erased.extend(entry.draft.erased.map(|_| node));
+    }
+}
+
 /// The conversation that a file is imported into.
 struct Target<'a> {
     store: &'a dyn Store,
@@ -162,10 +184,10 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Compares the first nodes of the file with the existing ones, before anything is written. Returns the nodes among
-    /// them that the file has pinned.
-    async fn compare(&self, lines: &mut Lines<'_>, nodes: u64) -> Result<Vec<NodeId>, ExchangeError> {
-        let mut pinned = Vec::new();
+    /// Compares the first nodes of the file with the existing ones, before anything is written. A message that was erased
+    /// here stays erased. Returns the nodes among them that the file has marked.
+    async fn compare(&self, lines: &mut Lines<'_>, nodes: u64) -> Result<Marked, ExchangeError> {
+        let mut marked = Marked::default();
         let mut done = 0;
         while let Some(run) = run(done, RUN as u64, nodes) {
             let proofs = self.store.proofs(self.conversation, run).await?;
@@ -176,29 +198,29 @@ impl Target<'_> {
                     let (conversation, file) = (self.conversation.clone(), self.file.to_owned());
                     return Err(ExchangeError::Differs { conversation, file, node });
                 }
-                pinned.extend(entry.pinned.then_some(node));
+                marked.add(node, &entry);
             }
             done = run.last().get();
         }
-        Ok(pinned)
+        Ok(marked)
     }
 
-    /// Appends the nodes of the file after the first `done`. Returns the nodes that the file has pinned.
+    /// Appends the nodes of the file after the first `done`. Returns the nodes that the file has marked.
     async fn append(
         &self,
         lines: &mut Lines<'_>,
         done: u64,
         nodes: u64,
         progress: &dyn Progress,
-    ) -> Result<Vec<NodeId>, ExchangeError> {
-        let mut pinned = Vec::new();
+    ) -> Result<Marked, ExchangeError> {
+        let mut marked = Marked::default();
         let mut batch: Vec<NodeDraft> = Vec::new();
         let mut bytes = 0;
-        let Some(missing) = run(done, u64::MAX, nodes) else { return Ok(pinned) };
+        let Some(missing) = run(done, u64::MAX, nodes) else { return Ok(marked) };
         let mut first = missing.first();
         for node in missing.iter() {
             let mut entry = lines.node(node.get())?;
-            pinned.extend(entry.pinned.then_some(node));
+            marked.add(node, &entry);
             bytes += entry.bytes;
             if let Some(counter) = self.counter {
                 entry.draft.tokens = counter.count(&entry.draft.message.text());
@@ -210,7 +232,7 @@ impl Target<'_> {
                 progress.report(node.get(), nodes);
             }
         }
-        Ok(pinned)
+        Ok(marked)
     }
 
     async fn append_batch(&self, first: NodeId, batch: Vec<NodeDraft>) -> Result<(), ExchangeError> {
@@ -293,8 +315,20 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Records the summaries of the file; returns the number of those left out because their children are missing.
-    async fn summarize(&self, lines: &mut Lines<'_>, summaries: u64) -> Result<u64, ExchangeError> {
+    /// Records the summaries of the file, of which these nodes are erased; returns the number of those left out because
+    /// their children are missing, or messages that they cover were erased here.
+    async fn summarize(
+        &self,
+        lines: &mut Lines<'_>,
+        summaries: u64,
+        erased: &BTreeSet<NodeId>,
+    ) -> Result<u64, ExchangeError> {
+        let outlines = if summaries > 0 { self.store.outline(self.conversation).await? } else { Vec::new() };
+        let erased_here: BTreeSet<NodeId> = (0..)
+            .zip(&outlines)
+            .filter(|(_, outline)| outline.is_erased)
+            .map(|(index, _)| NodeId::from_index(index))
+            .collect();
         // The store numbers summaries itself, so children are named by their new numbers.
         let mut numbers: HashMap<SummaryId, SummaryId> = HashMap::new();
         let mut waiting = Waiting::default();
@@ -302,6 +336,12 @@ impl Target<'_> {
         for number in 1..=summaries {
             let (summary, bytes) = lines.summary(number, summaries)?;
             let mut body = summary.body;
+            let within = body.span.first()..=body.span.last();
+            body.erased = erased_here.range(within.clone()).count() as u64;
+            if body.erased > erased.range(within).count() as u64 {
+                orphaned += 1;
+                continue;
+            }
             if waiting.is_full() || body.children.iter().any(|child| waiting.ids.contains(child)) {
                 self.record_summaries(&mut waiting, &mut numbers).await?;
             }

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 
 use memory_core::{
-    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Relation, RelationKind, Summary,
-    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    ConversationId, ErasedLeaf, Hash, Level, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Relation,
+    RelationKind, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
     json::{message_from_raw_json, message_to_raw_json},
-    port::{ConversationState, Note, NoteChange},
+    port::{ConversationState, NodeProof, Note, NoteChange},
     proof::Salt,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{FORMAT, WITH_NOTES, WITH_OWNER, WITH_VIEWS};
+use super::{FORMAT, WITH_ERASED, WITH_NOTES, WITH_OWNER, WITH_VIEWS};
 
 /// The beginning of every export, so that its first bytes identify it.
 pub(super) const BEGINNING: &str = r#"{"memory_export":"#;
@@ -74,8 +74,14 @@ pub(super) struct NodeLine<'a> {
     relates_to: Option<RelationLine>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pinned: bool,
+    /// Leaf of an erased message, whose salt is zeros.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    erased: Option<Leaf>,
     message: Box<RawValue>,
 }
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Leaf(#[serde(with = "text")] Hash);
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,7 +98,7 @@ enum RelationName {
 }
 
 impl<'a> NodeLine<'a> {
-    pub(super) fn new(node: &'a Node, salt: Salt) -> serde_json::Result<Self> {
+    pub(super) fn new(node: &'a Node, NodeProof { salt, leaf }: NodeProof) -> serde_json::Result<Self> {
         let relates_to = node.relates_to.map(|Relation { to, kind }| RelationLine {
             node: to.get(),
             kind: match kind {
@@ -109,6 +115,7 @@ impl<'a> NodeLine<'a> {
             topics: node.topics.iter().map(|topic| Cow::Borrowed(topic.as_str())).collect(),
             relates_to,
             pinned: node.pinned,
+            erased: node.is_erased.then_some(Leaf(leaf)),
             message: message_to_raw_json(&node.message)?,
         })
     }
@@ -133,7 +140,8 @@ impl<'a> NodeLine<'a> {
         .importance(weight(self.importance)?)
         .topics(self.topics.into_iter().map(Cow::into_owned).collect())
         .relates_to(relates_to.transpose()?)
-        .salt(self.salt);
+        .salt(self.salt)
+        .erased(self.erased.map(|Leaf(leaf)| ErasedLeaf { leaf, key: None }));
         Ok((draft, self.pinned))
     }
 }
@@ -328,6 +336,7 @@ impl Header {
     /// The header of a conversation with this many lines of each kind; `of_views` if a summary serves a single view.
     pub(super) fn new(of: &ConversationState, [nodes, summaries, notes]: [u64; 3], of_views: bool, root: Hash) -> Self {
         let memory_export = match (&of.owner, notes) {
+            _ if of.erased > 0 => WITH_ERASED,
             _ if of_views => WITH_VIEWS,
             (None, 0) => FORMAT,
             (Some(_), 0) => WITH_OWNER,
@@ -353,7 +362,7 @@ impl Header {
     /// True if the header has the members of its version.
     pub(super) fn fits_version(&self) -> bool {
         match self.memory_export {
-            WITH_VIEWS => true,
+            WITH_VIEWS | WITH_ERASED => true,
             WITH_NOTES => self.notes > 0,
             version => self.notes == 0 && self.owner.is_some() == (version == WITH_OWNER),
         }

@@ -4,6 +4,7 @@ mod background;
 mod backups;
 mod blocking;
 mod crash;
+mod erasing;
 mod examples;
 mod executors;
 mod failures;

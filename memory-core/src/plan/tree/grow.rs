@@ -96,6 +96,9 @@ impl Tree {
         if outline.keep_out_of_summaries {
             self.kept_out.insert(node);
         }
+        if outline.is_erased {
+            self.erased.insert(node);
+        }
     }
 
     /// Adds a summary; ignores one whose number is not above all earlier ones.

@@ -67,6 +67,7 @@ fn view(nodes: u64, question: &str) -> Event {
         question: question.to_owned(),
         salt: [1; 16],
         hash: Hash::of_parts([question.as_bytes()]),
+        erased: 0,
     }))
 }
 

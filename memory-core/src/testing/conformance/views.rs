@@ -31,6 +31,7 @@ fn view(question: &str) -> ViewDraft {
         question: question.to_owned(),
         salt,
         hash: text_hash(&salt, question),
+        erased: 0,
     }
 }
 

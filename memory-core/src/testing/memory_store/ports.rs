@@ -70,6 +70,15 @@ impl Store for MemoryStore {
         events: Vec<Event>,
     ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
         Box::pin(async move {
+            let erasures: Vec<_> = events
+                .iter()
+                .filter_map(|event| if let Event::Erased(erasure) = event { Some(erasure.clone()) } else { None })
+                .collect();
+            if !erasures.is_empty() {
+                let recorded = self.with(conversation, |there| there.record(conversation, events))?;
+                erasures.iter().for_each(|erasure| self.erase(conversation, erasure));
+                return Ok(recorded);
+            }
             if matches!(events.first(), Some(Event::Note(_))) {
                 return self.with_or_new(owner, conversation, true, |there| there.record(conversation, events));
             }
@@ -194,7 +203,8 @@ impl Store for MemoryStore {
                 let root = c.proofs().map(|(_, proof)| proof.leaf).collect::<MerkleFrontier>().root();
                 let nodes = c.nodes.len() as u64;
                 let lost = c.nodes.iter().filter(|node| c.lost.contains(&node.id)).count() as u64;
-                VerifiedConversation { id: id.clone(), nodes, verified: nodes - lost, root }
+                let erased = c.erased.len() as u64;
+                VerifiedConversation { id: id.clone(), nodes, verified: nodes - lost - erased, erased, root }
             };
             let verified = match conversation {
                 None => all.iter().map(|(id, c)| verified(id, c)).collect(),

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod cursor;
+mod erased;
 mod event;
 mod items;
 mod lists;
@@ -14,6 +15,7 @@ mod wire;
 use memory_core::{ConversationId, OwnerId};
 
 pub(crate) use blocks::check_depth;
+pub(crate) use erased::{ErasedMessage, encode_erased_note, encode_erased_summary};
 pub(crate) use event::{EventRecord, encode_event};
 pub(crate) use message::{BLANK, MessageRecord, StoredMessage};
 pub(crate) use view::encode_view;
@@ -27,6 +29,8 @@ pub(crate) enum Record<'a> {
     Opened(Opening),
     /// The next node.
     Message(MessageRecord<'a>),
+    /// The next node, whose message was erased.
+    ErasedMessage(ErasedMessage),
     /// The next nodes, this many, were lost before the store was salvaged.
     Lost(u64),
     /// Any other record.
@@ -84,7 +88,7 @@ pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
 
 /// True if a record's body is that of a message, even one that cannot be decoded.
 pub(crate) fn is_message(body: &[u8]) -> bool {
-    body.first() == Some(&kind::MESSAGE)
+    matches!(body.first(), Some(&(kind::MESSAGE | kind::ERASED_MESSAGE)))
 }
 
 /// Reads the body of a message, the most frequent record; use [`decode`] for any other.
@@ -125,6 +129,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
             Ok(Record::Opened(Opening { name: named(name)?, owner: Some(owner), past }))
         }
         kind::MESSAGE => MessageRecord::decode(value).map(Record::Message),
+        kind::ERASED_MESSAGE => ErasedMessage::decode(value).map(Record::ErasedMessage),
         kind::LOST => whole(value).map(Record::Lost),
         other => event::decode([other, *version], value).map(Record::Event),
     }

@@ -30,6 +30,8 @@ const FORMAT: u32 = 3;
 const WITH_OWNERS: u32 = 4;
 /// The format in which conversations have owners and notes; without notes, an older one says the same.
 const WITH_NOTES: u32 = 5;
+/// The format in which conversations have erasures, too; without any, an older one says the same.
+const WITH_ERASURES: u32 = 6;
 
 /// Bytes in front of the body: magic, format, store, and the body's length. The keys come after the body.
 const KEYS_BEHIND: usize = 32;
@@ -57,7 +59,7 @@ impl Saved {
             return None;
         }
         let format = u32::from_le_bytes(fields.array()?);
-        if !(FORMAT..=WITH_NOTES).contains(&format) {
+        if !(FORMAT..=WITH_ERASURES).contains(&format) {
             return None;
         }
         let store = fields.array()?;
@@ -170,7 +172,9 @@ pub(crate) fn encode(state: &State) -> Option<(Vec<u8>, KeyRanges)> {
         out.bytes(&header_crc(segment)?.to_le_bytes());
         out.number(if segment.number() == cursor.end.segment { 0 } else { segment.file().size().ok()? });
     }
-    let format = if state.conversations().any(|conversation| conversation.notes.last() > 0) {
+    let format = if state.has_erasures() {
+        WITH_ERASURES
+    } else if state.conversations().any(|conversation| conversation.notes.last() > 0) {
         WITH_NOTES
     } else if state.conversations().any(|conversation| conversation.owner.is_some()) {
         WITH_OWNERS

@@ -3,15 +3,16 @@
 use std::{io::ErrorKind, ops::Range, path::Path};
 
 use memory_core::{
-    MessageKey, Node, NodeId, Summary,
+    Hash, MessageKey, Node, Summary,
     port::{NodeProof, Note, Place, StoreError},
+    proof::Salt,
     view::View,
 };
 
 use crate::log::{
     format::{
         Location,
-        codec::{self, CodecError, EventRecord, MessageRecord, Opening, Record, StoredMessage},
+        codec::{self, CodecError, ErasedMessage, EventRecord, MessageRecord, Opening, Record, StoredMessage},
         frame::{RECORD_HEADER, parse_record, record_bytes},
         segment::{Segment, segment_name},
     },
@@ -82,9 +83,24 @@ impl<'s> Reader<'s> {
         self.event(location, |event| if let EventRecord::View(view) = event { Some(*view) } else { None })
     }
 
-    /// The note at `location`.
-    pub(crate) fn note(&mut self, location: Location) -> Result<Note, StoreError> {
-        self.event(location, |event| if let EventRecord::Note(note) = event { Some(*note) } else { None })
+    /// The note at `location`; `None` if it was erased.
+    pub(crate) fn note(&mut self, location: Location) -> Result<Option<Note>, StoreError> {
+        self.event(location, |event| match event {
+            EventRecord::Note(note) => Some(Some(*note)),
+            EventRecord::ErasedNote(_) => Some(None),
+            _ => None,
+        })
+    }
+
+    /// What is left of the erased message at `location`, where the message itself may still stand.
+    pub(crate) fn erased(&mut self, location: Location) -> Result<ErasedMessage, StoreError> {
+        let segments = self.segments;
+        let body = self.body(location, None)?;
+        match codec::decode(body) {
+            Ok(Record::ErasedMessage(erased)) => Ok(erased),
+            Ok(Record::Message(message)) => message.erased().map_err(|error| undecodable(segments, location, error)),
+            _ => Err(no_message(segments, location, body)),
+        }
     }
 
     fn event<T>(
@@ -109,10 +125,18 @@ impl<'s> Reader<'s> {
 
     /// A node as it is now.
     pub(crate) fn node(&mut self, wanted: &ReadRequest) -> Result<Node, StoreError> {
+        if wanted.is_erased {
+            return self.erased_node(wanted);
+        }
         self.prefetch(wanted);
         let mut node = codec::BLANK;
         self.prefetched(wanted, &mut node)?;
         Ok(node)
+    }
+
+    fn erased_node(&mut self, wanted: &ReadRequest) -> Result<Node, StoreError> {
+        let ErasedMessage { role, at, .. } = self.erased(wanted.location)?;
+        Ok(Node::erased(wanted.node, role, at))
     }
 
     /// All nodes of a run, in order.
@@ -122,6 +146,10 @@ impl<'s> Reader<'s> {
         for (at, wanted) in run.iter().enumerate() {
             if let Some(ahead) = run.get(at + AHEAD) {
                 self.prefetch(ahead);
+            }
+            if wanted.is_erased {
+                nodes.push(self.erased_node(wanted)?);
+                continue;
             }
             nodes.push(codec::BLANK);
             if let Some(node) = nodes.last_mut() {
@@ -136,6 +164,10 @@ impl<'s> Reader<'s> {
         let mut nodes = Vec::with_capacity(run.len());
         let segments = self.segments;
         for wanted in run {
+            if wanted.is_erased {
+                nodes.push((self.erased_node(wanted)?, self.proof(wanted)?));
+                continue;
+            }
             let message = self.message_within(wanted.location, wanted.most_bytes)?;
             let (mut node, proof) = (codec::BLANK, message.proof());
             fill_in(segments, wanted, message, &mut node)?;
@@ -170,20 +202,35 @@ impl<'s> Reader<'s> {
         self.mapped.map(|(_, map)| map.get(location.offset as usize..).unwrap_or_default())
     }
 
-    /// Salt and leaf of the node at `location`.
-    pub(crate) fn proof(&mut self, location: Location) -> Result<NodeProof, StoreError> {
-        Ok(self.message(location)?.proof())
+    /// Salt and leaf of a node; no salt of an erased one.
+    pub(crate) fn proof(&mut self, wanted: &ReadRequest) -> Result<NodeProof, StoreError> {
+        if wanted.is_erased {
+            return Ok(NodeProof { salt: Salt::default(), leaf: self.erased(wanted.location)?.left.leaf });
+        }
+        Ok(self.message(wanted.location)?.proof())
     }
 
-    /// The first of `candidates` that has this key.
+    /// The leaf of a node.
+    pub(crate) fn leaf(&mut self, wanted: &ReadRequest) -> Result<Hash, StoreError> {
+        Ok(self.proof(wanted)?.leaf)
+    }
+
+    /// The first of `candidates` that has, or had before it was erased, this key.
     pub(crate) fn with_key(
         &mut self,
         key: &MessageKey,
-        candidates: &[(NodeId, Location)],
-    ) -> Result<Option<(NodeId, Location)>, StoreError> {
-        for &(node, location) in candidates {
-            if self.message(location)?.key() == Some(key.as_str()) {
-                return Ok(Some((node, location)));
+        candidates: &[ReadRequest],
+    ) -> Result<Option<ReadRequest>, StoreError> {
+        for wanted in candidates {
+            let (segments, location) = (self.segments, wanted.location);
+            let body = self.body(location, None)?;
+            let has_key = match codec::decode(body) {
+                Ok(Record::Message(message)) => message.key() == Some(key.as_str()),
+                Ok(Record::ErasedMessage(erased)) => erased.left.key.is_some_and(|erased| erased.is_of(key)),
+                _ => return Err(no_message(segments, location, body)),
+            };
+            if has_key {
+                return Ok(Some(*wanted));
             }
         }
         Ok(None)

@@ -203,6 +203,10 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
             }
             Record::Opened(_) => return Err("a conversation's number is not that of its first frame".into()),
             Record::Lost(count) => Change::Lost { count, location },
+            Record::ErasedMessage(erased) => {
+                let key = erased.left.key.map(|key| (state.erased_key_hash(&key), key.salt));
+                Change::ErasedNode { outline: erased.outline(), location, key }
+            }
             Record::Message(message) => {
                 let key = message.key().map(|key| state.key_hash(key));
                 let outline = message.outline().map_err(|error| error.0)?;
@@ -210,8 +214,14 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
             }
             Record::Event(event) => match event {
                 EventRecord::Summary(summary) => {
-                    Change::Summary { id: summary.id, level: summary.body.level, span: summary.body.span, location }
+                    let (id, level, span) = (summary.id, summary.body.level, summary.body.span);
+                    Change::Summary { id, level, span, location, is_erased: false }
                 }
+                EventRecord::ErasedSummary { id, level, span } => {
+                    Change::Summary { id, level, span, location, is_erased: true }
+                }
+                EventRecord::Erasure(erasure) => Change::Erasure { erasure, location },
+                EventRecord::ErasedNote(id) => Change::Note { id, location },
                 EventRecord::View(view) => Change::View { id: view.id, location },
                 EventRecord::Note(note) => Change::Note { id: note.id, location },
                 EventRecord::Importance { node, importance } => Change::Importance { node, importance },

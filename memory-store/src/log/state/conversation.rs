@@ -1,12 +1,14 @@
 //! State of one conversation in memory.
 
 use memory_core::{
-    ConversationId, Level, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp, ViewId,
+    ConversationId, Erasure, ErasureId, Level, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, SummaryId,
+    Timestamp, ViewId,
     port::{Changes, ConversationState, ForkedFrom, Revision, StoreError},
 };
 
 use super::{
     damage::{Damage, LostNodes},
+    erased::{Cut, Erased},
     keys::Keys,
     nodes::{Nodes, ReadRequest},
     numbered::Numbered,
@@ -27,6 +29,17 @@ pub(crate) enum Change {
         location: Location,
         key: Option<u64>,
     },
+    /// A node whose message was erased, with the hash that its key is found by and the salt of that.
+    ErasedNode {
+        outline: NodeOutline,
+        location: Location,
+        key: Option<(u64, ErasureId)>,
+    },
+    /// An erasure, which concerns all conversations that share its nodes.
+    Erasure {
+        erasure: Box<Erasure>,
+        location: Location,
+    },
     /// Nodes that were lost before the store was salvaged.
     Lost {
         count: u64,
@@ -37,6 +50,7 @@ pub(crate) enum Change {
         level: Level,
         span: NodeRange,
         location: Location,
+        is_erased: bool,
     },
     View {
         id: ViewId,
@@ -62,6 +76,8 @@ impl Change {
     /// Turns an offset in the frame, which stands at `frame`, into a location in the log.
     pub(crate) fn locate(&mut self, frame: Location) {
         if let Self::Node { location, .. }
+        | Self::ErasedNode { location, .. }
+        | Self::Erasure { location, .. }
         | Self::Lost { location, .. }
         | Self::Summary { location, .. }
         | Self::View { location, .. }
@@ -95,6 +111,7 @@ pub(crate) struct Conversation {
     pub(crate) keys: Keys,
     /// Runs of nodes that cannot be read, in order.
     pub(crate) lost: Vec<NodeRange>,
+    pub(crate) erased: Erased,
     /// Damage after which more of this conversation may be lost than is known. Meanwhile nothing may be appended: its
     /// number could be that of a lost node.
     pub(crate) doubt: Option<Damage>,
@@ -117,6 +134,7 @@ impl Conversation {
             tags: Vec::new(),
             keys: Keys::default(),
             lost: Vec::new(),
+            erased: Erased::default(),
             doubt: None,
         }
     }
@@ -132,6 +150,7 @@ impl Conversation {
             summaries: self.summaries.fork(past.nodes, past.summaries),
             views: self.views.fork(past.views),
             lost: self.lost.iter().map_while(cut).collect(),
+            erased: self.erased.fork(past.nodes),
             ..Self::new(id, number)
         }
     }
@@ -184,7 +203,7 @@ impl Conversation {
         let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
         ConversationState::new(self.id.clone())
             .nodes(self.nodes())
-            .summaries(self.summaries.len())
+            .summaries(self.summaries.present())
             .views(self.views.last())
             .notes(self.notes.last())
             .first_at(at(NodeId::FIRST))
@@ -192,6 +211,7 @@ impl Conversation {
             .tokens(self.nodes.tokens())
             .title(self.title.clone())
             .tags(self.tags.clone())
+            .erased(self.erased.count())
             .forked_from(forked_from)
             .owner(self.owner.clone())
     }
@@ -225,8 +245,22 @@ impl Conversation {
                     self.keys.insert(hash, node);
                 }
             }
+            Change::ErasedNode { outline, location, key } => {
+                self.nodes.push(&outline, 0.0, location);
+                if let Some(node) = NodeId::new(self.nodes()) {
+                    self.erased.push(node, key.map(|(_, salt)| salt));
+                    key.into_iter().for_each(|(hash, _)| self.keys.insert(hash, node));
+                }
+            }
+            // Applied to all conversations that it concerns.
+            Change::Erasure { .. } => {}
             Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
-            Change::Summary { id, level, span, location } => self.summaries.push(id, level, span, location)?,
+            Change::Summary { id, level, span, location, is_erased } => {
+                self.summaries.push(id, level, span, location)?;
+                if is_erased {
+                    self.summaries.erase_last();
+                }
+            }
             Change::View { id, location } => self.views.push(id.get(), location)?,
             Change::Note { id, location } => self.notes.push(id.get(), location)?,
             Change::Importance { node, importance } => {
@@ -241,6 +275,16 @@ impl Conversation {
             Change::Tags(tags) => self.tags = tags,
         }
         Ok(())
+    }
+
+    /// Erases nodes, and what came from them.
+    pub(crate) fn erase(&mut self, cut: Cut) {
+        cut.nodes.iter().for_each(|run| self.nodes.erase(*run));
+        self.summaries.erase(|span| cut.nodes.iter().any(|run| run.common(span).is_some()));
+        if cut.is_whole {
+            (self.title, self.tags) = (None, Vec::new());
+        }
+        self.erased.cut(cut);
     }
 
     /// The nodes that are known to be missing.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
 
-use memory_core::{Hash, NodeId};
+use memory_core::{ErasedKey, Hash, NodeId};
 
 use crate::log::format::frame::{Fields, StoreId};
 
@@ -12,6 +12,12 @@ pub(crate) const ENTRY: usize = 12;
 /// The hash that keys are found by. Choosing keys that collide requires the store's random id.
 pub(crate) fn key_hash(store: StoreId, key: &str) -> u64 {
     let hash = Hash::of_parts([store.as_slice(), key.as_bytes()]);
+    Fields(hash.as_bytes()).u64().unwrap_or_default()
+}
+
+/// The hash that the key of an erased message is found by.
+pub(crate) fn erased_key_hash(store: StoreId, key: &ErasedKey) -> u64 {
+    let hash = Hash::of_parts([store.as_slice(), key.salt.as_bytes(), &key.digest]);
     Fields(hash.as_bytes()).u64().unwrap_or_default()
 }
 

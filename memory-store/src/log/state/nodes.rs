@@ -2,7 +2,7 @@
 
 use std::{mem, sync::Arc};
 
-use memory_core::{NodeId, NodeOutline, NodeRange, Role, Timestamp};
+use memory_core::{ERASED_TOKENS, NodeId, NodeOutline, NodeRange, Role, Timestamp};
 
 use super::shared_vec::{LEAF, SharedVec};
 use crate::log::format::{Location, segment::Segment};
@@ -14,6 +14,7 @@ const WIDE_TOOLS: u8 = 0xFF;
 const ROLE: u8 = 0b0011;
 const PINNED: u8 = 0b0100;
 const KEPT_OUT: u8 = 0b1000;
+pub(crate) const ERASED: u8 = 0b1_0000;
 
 /// A node to be read, with its changes by events since it was appended.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct ReadRequest {
     pub(crate) most_bytes: Option<u32>,
     pub(crate) importance: f32,
     pub(crate) pinned: bool,
+    /// True if the message was erased, whatever the record still holds.
+    pub(crate) is_erased: bool,
 }
 
 /// Nodes to be read, and the segments to read them from.
@@ -124,6 +127,7 @@ impl Nodes {
         let mut flags = role_bits(outline.role);
         flags |= if outline.pinned { PINNED } else { 0 };
         flags |= if outline.keep_out_of_summaries { KEPT_OUT } else { 0 };
+        flags |= if outline.is_erased { ERASED } else { 0 };
         self.place(index, location.segment);
         let Location { offset, .. } = location;
         let (lines, tokens) = (outline.line_count, outline.tokens);
@@ -251,18 +255,51 @@ impl Nodes {
         outline.answers = answers;
         outline.pinned = slot.flags & PINNED != 0;
         outline.keep_out_of_summaries = slot.flags & KEPT_OUT != 0;
+        outline.is_erased = slot.flags & ERASED != 0;
         outline.set_importance(slot.importance);
         outline
     }
 
+    /// Reduces the nodes of a run to what is known of erased messages: role and time.
+    pub(crate) fn erase(&mut self, run: NodeRange) {
+        let end = usize::try_from(run.last().get()).unwrap_or(usize::MAX).min(self.slots.len());
+        let mut more = 0i64;
+        let mut leaf = run.first().index() / LEAF + 1;
+        for index in run.first().index()..end {
+            if leaf * LEAF == index {
+                self.shift_tokens(leaf, more);
+                leaf += 1;
+            }
+            let Some(slot) = self.slots.get_mut(index) else { break };
+            more += i64::from(ERASED_TOKENS) - i64::from(slot.tokens);
+            let flags = slot.flags & ROLE | ERASED;
+            *slot = Slot { lines: 1, tokens: ERASED_TOKENS, importance: 0.0, tools: 0, flags, ..*slot };
+            if slot.at_high == WIDE_AT {
+                let at = self.wide.partition_point(|(place, _)| (*place as usize) < index);
+                if let Some((_, wide)) = self.wide.get_mut(at) {
+                    (wide.calls, wide.answers) = (0, 0);
+                }
+            }
+        }
+        (leaf..self.tokens_before.len()).for_each(|leaf| self.shift_tokens(leaf, more));
+        self.tokens = self.tokens.saturating_add_signed(more);
+    }
+
+    /// Adds to the tokens before a leaf.
+    fn shift_tokens(&mut self, leaf: usize, more: i64) {
+        if let Some(before) = self.tokens_before.get_mut(leaf).filter(|_| more != 0) {
+            *before = before.saturating_add_signed(more);
+        }
+    }
+
     pub(crate) fn set_importance(&mut self, node: NodeId, importance: f32) {
-        if let Some(slot) = self.slot_mut(node) {
+        if let Some(slot) = self.slot_mut(node).filter(|slot| slot.flags & ERASED == 0) {
             slot.importance = importance;
         }
     }
 
     pub(crate) fn set_pinned(&mut self, node: NodeId, pinned: bool) {
-        if let Some(slot) = self.slot_mut(node) {
+        if let Some(slot) = self.slot_mut(node).filter(|slot| slot.flags & ERASED == 0) {
             slot.flags = if pinned { slot.flags | PINNED } else { slot.flags & !PINNED };
         }
     }
@@ -278,7 +315,8 @@ fn wanted(node: NodeId, slot: &Slot, next: Option<&Slot>, stretch: Stretch) -> R
         offset.checked_sub(slot.offset).filter(|bytes| *bytes > 0)
     });
     let location = Location { segment: stretch.segment, offset: slot.offset };
-    ReadRequest { node, location, most_bytes, importance: slot.importance, pinned: slot.flags & PINNED != 0 }
+    let (pinned, is_erased) = (slot.flags & PINNED != 0, slot.flags & ERASED != 0);
+    ReadRequest { node, location, most_bytes, importance: slot.importance, pinned, is_erased }
 }
 
 const _: () = assert!(mem::size_of::<Slot>() == 22, "documented, and counted on: at most 24 bytes a node");

@@ -16,12 +16,14 @@ pub(crate) struct Slot {
     /// The highest last node of this summary and all before it.
     reach: u32,
     pub(crate) level: u8,
+    /// True if a message that it covers was erased, and its text with it.
+    pub(crate) is_erased: bool,
 }
 
 impl Slot {
     /// A summary of these nodes, whose record is at this location.
     pub(crate) fn new(id: u32, level: u8, (first, last): (u32, u32), (segment, offset): (u32, u32)) -> Self {
-        Self { id, first, last, segment, offset, reach: last, level }
+        Self { id, first, last, segment, offset, reach: last, level, is_erased: false }
     }
 
     fn span(&self) -> Option<NodeRange> {
@@ -37,6 +39,8 @@ impl Slot {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Summaries {
     slots: SharedVec<Slot>,
+    /// Number of erased ones.
+    erased: usize,
     /// Number of the parent's last summary at the fork; own summaries have higher numbers.
     before: u32,
     /// Number of first summaries that are the parent's.
@@ -49,6 +53,11 @@ pub(crate) struct Summaries {
 impl Summaries {
     pub(crate) fn len(&self) -> u64 {
         self.slots.len() as u64
+    }
+
+    /// Number of those that were not erased.
+    pub(crate) fn present(&self) -> u64 {
+        (self.slots.len() - self.erased) as u64
     }
 
     /// The highest number.
@@ -79,6 +88,7 @@ impl Summaries {
         let common = self.common_with(last);
         let slots = self.slots.first(common);
         let mut fork = Self { slots, before: before.max(self.last_number()), ..Self::default() };
+        fork.count_erased(self.erased);
         for slot in self.slots.iter_from(common).filter(|slot| u64::from(slot.last) <= last) {
             fork.keep(*slot);
         }
@@ -86,9 +96,36 @@ impl Summaries {
         fork
     }
 
+    /// Counts the erased ones, of which there are at most this many.
+    fn count_erased(&mut self, most: usize) {
+        self.erased = if most == 0 { 0 } else { self.slots.iter().filter(|slot| slot.is_erased).count() };
+    }
+
+    /// Erases the summaries whose span is one of those.
+    pub(crate) fn erase(&mut self, is_erased: impl Fn(NodeRange) -> bool) {
+        let is_new = |slot: &Slot| !slot.is_erased && slot.span().is_some_and(&is_erased);
+        let found: Vec<usize> =
+            self.slots.iter().enumerate().filter(|(_, slot)| is_new(slot)).map(|(place, _)| place).collect();
+        found.into_iter().for_each(|place| self.erase_at(place));
+    }
+
+    /// Erases the last summary, whose record says so.
+    pub(crate) fn erase_last(&mut self) {
+        self.slots.len().checked_sub(1).into_iter().for_each(|last| self.erase_at(last));
+    }
+
+    fn erase_at(&mut self, place: usize) {
+        if let Some(slot) = self.slots.get_mut(place).filter(|slot| !slot.is_erased) {
+            slot.is_erased = true;
+            self.erased += 1;
+        }
+    }
+
     /// The parent's first `common` summaries, for a fork restored from a checkpoint.
     pub(crate) fn forked(parent: &Self, common: usize, before: u32) -> Self {
-        Self { slots: parent.slots.first(common), before, inherited: common, ..Self::default() }
+        let mut fork = Self { slots: parent.slots.first(common), before, inherited: common, ..Self::default() };
+        fork.count_erased(parent.erased);
+        fork
     }
 
     /// Number of first summaries that are the parent's.
@@ -107,6 +144,7 @@ impl Summaries {
     }
 
     fn keep(&mut self, slot: Slot) {
+        self.erased += usize::from(slot.is_erased);
         let reach = self.slots.last().map_or(0, |last| last.reach).max(slot.last);
         self.slots.push(Slot { reach, ..slot });
     }
@@ -145,14 +183,14 @@ impl Summaries {
         Ok(())
     }
 
-    /// Nodes that a summary covers.
+    /// Nodes that a summary covers; `None` for an erased one.
     pub(crate) fn span(&self, id: SummaryId) -> Option<NodeRange> {
         self.find(id)?.span()
     }
 
     fn find(&self, id: SummaryId) -> Option<&Slot> {
         let place = self.slots.partition_point(|slot| u64::from(slot.id) < id.get());
-        self.slots.get(place).filter(|slot| u64::from(slot.id) == id.get())
+        self.slots.get(place).filter(|slot| u64::from(slot.id) == id.get() && !slot.is_erased)
     }
 
     /// Own summaries of a level that cover exactly this span, oldest first, with their locations.
@@ -164,7 +202,7 @@ impl Summaries {
             level_index(level.number()).and_then(|level| self.by_span.get(level)).map_or(&[][..], Vec::as_slice);
         let from = by_span.partition_point(|place| key(place) < Some(wanted));
         let same = by_span.iter().skip(from).take_while(|place| key(place) == Some(wanted));
-        let found = same.filter_map(|place| self.slots.get(*place as usize));
+        let found = same.filter_map(|place| self.slots.get(*place as usize)).filter(|slot| !slot.is_erased);
         found.filter_map(|slot| Some((SummaryId::new(u64::from(slot.id))?, slot.location()))).collect()
     }
 
@@ -175,7 +213,8 @@ impl Summaries {
 
     /// Locations of all summaries after the first `skip`.
     pub(crate) fn locations(&self, skip: usize) -> Vec<Location> {
-        self.slots.iter_from(skip.min(self.slots.len())).map(Slot::location).collect()
+        let behind = self.slots.iter_from(skip.min(self.slots.len()));
+        behind.filter(|slot| !slot.is_erased).map(Slot::location).collect()
     }
 }
 

@@ -1,9 +1,6 @@
 //! The ports of the core over the log.
 
-use std::{
-    sync::{Arc, PoisonError},
-    thread,
-};
+use std::{sync::Arc, thread};
 
 use futures_channel::oneshot;
 use memory_core::{
@@ -151,7 +148,17 @@ impl Store for LogStore {
         last: ViewId,
     ) -> BoxFuture<'a, Result<Vec<View>, StoreError>> {
         let places = move |there: &Conversation| there.views.locations(first.get(), last.get());
-        Box::pin(async move { self.read_all(conversation, places, |reader, place| reader.view(place)) })
+        Box::pin(async move {
+            let read = |reader: &mut Reader<'_>, place| Ok((reader.view(place)?, place));
+            let mut views = self.read_all(conversation, places, read)?;
+            // What was erased since they were recorded is hidden, also before it is gone from the log.
+            let state = self.shared.current()?;
+            if state.has_erasures() {
+                let there = state.conversation(conversation)?;
+                views.iter_mut().for_each(|(view, place)| state.erase_hidden(there, view, *place));
+            }
+            Ok(views.into_iter().map(|(view, _)| view).collect())
+        })
     }
 
     fn notes<'a>(
@@ -161,7 +168,14 @@ impl Store for LogStore {
         last: NoteId,
     ) -> BoxFuture<'a, Result<Vec<Note>, StoreError>> {
         let places = move |there: &Conversation| there.notes.locations(first.get(), last.get());
-        Box::pin(async move { self.read_all(conversation, places, |reader, place| reader.note(place)) })
+        Box::pin(async move {
+            let read = |reader: &mut Reader<'_>, place| Ok(reader.note(place)?.map(|note| (note, place)));
+            let notes = self.read_all(conversation, places, read)?;
+            let state = self.shared.current()?;
+            let erased = &state.conversation(conversation)?.erased;
+            let notes = notes.into_iter().flatten().filter(|(note, place)| !erased.hides_note(note, *place));
+            Ok(notes.map(|(note, _)| note).collect())
+        })
     }
 
     fn changes<'a>(
@@ -190,12 +204,11 @@ impl Store for LogStore {
         Box::pin(async move {
             let (segments, candidates) = {
                 let state = self.shared.current()?;
-                let hash = state.key_hash(key.as_str());
-                let candidates = state.key_candidates(state.conversation(conversation)?, hash);
+                let candidates = state.key_candidates(state.conversation(conversation)?, key);
                 (Arc::clone(&state.segments), candidates)
             };
             let found = Reader::new(&segments).with_key(key, &candidates)?;
-            Ok(found.map(|(node, _)| node))
+            Ok(found.map(|found| found.node))
         })
     }
 
@@ -207,7 +220,7 @@ impl Store for LogStore {
         Box::pin(async move {
             let (segments, wanted) = self.wanted(conversation, range)?;
             let mut reader = Reader::of_run(&segments, &wanted);
-            wanted.iter().map(|wanted| reader.proof(wanted.location)).collect()
+            wanted.iter().map(|wanted| reader.proof(wanted)).collect()
         })
     }
 
@@ -243,13 +256,7 @@ impl Store for LogStore {
             if !self.may_write() {
                 return Ok(Lease::unshared());
             }
-            let mut held = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
-            let lease = match held.upgrade() {
-                Some(lease) => lease,
-                None => Arc::new(self.take_lease()?),
-            };
-            *held = Arc::downgrade(&lease);
-            Ok(Lease::holding(lease))
+            Ok(Lease::holding(self.shared_lease()?))
         })
     }
 }
@@ -268,6 +275,7 @@ fn event_bytes(event: &Event) -> usize {
                 draft.question.len() + (draft.history.len() + draft.recalled.len()) * 16 + elsewhere.sum::<usize>()
             }
             Event::Note(note) => note.change.bytes() + note.sources.len() * 4,
+            Event::Erased(erasure) => erasure.by.len() + erasure.nodes.len() * 8,
             Event::Tags(tags) => tags.iter().map(String::len).sum(),
             _ => 0,
         }

@@ -1,8 +1,14 @@
 //! Backups and vacuums of an open store.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 
-use memory_core::port::{Progress, StoreError};
+use memory_core::{
+    ConversationId, ErasureId,
+    port::{Progress, StoreError},
+};
 
 use super::LogStore;
 use crate::log::{
@@ -11,7 +17,7 @@ use crate::log::{
         backup::{BackupReport, backup_on},
         enclosing::check_outside,
         rescue::RescueError,
-        vacuum::{VacuumOptions, VacuumReport, may_note, remove_leftovers, vacuum},
+        vacuum::{VacuumOptions, VacuumReport, erased_content, remove_leftovers, vacuum, wants_seal},
     },
     write::lock::{HeldLease, Lock},
 };
@@ -35,8 +41,8 @@ impl LogStore {
         backup_on(&Disk, &self.shared, target.as_ref(), progress)
     }
 
-    /// Rewrites sealed segments with dead records: importances, pins, titles and tags that later ones have replaced.
-    /// Messages, summaries and roots stay. Messages that are notes, as versions without notes kept them, become notes;
+    /// Rewrites sealed segments with dead records: importances, pins, titles and tags that later ones have replaced; and
+    /// with records of erased content, of which only what keeps numbers, leaves and roots stays. All other messages, summaries and roots stay. Messages that are notes, as versions without notes kept them, become notes;
     /// a conversation of them has no messages after that, and the root of none.
     ///
     /// Others go on reading and writing. A segment is replaced whole, by a rename. A reader of the old file goes on
@@ -51,9 +57,9 @@ impl LogStore {
         if !self.may_write() {
             return Err(StoreError::ReadOnly { place: self.path().into() });
         }
-        let _lease = self.take_lease()?;
-        if may_note(&self.shared)? {
-            // Only sealed segments are rewritten, and a conversation becomes one of notes as a whole.
+        let _turn = self.vacuuming.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lease = self.shared_lease()?;
+        if wants_seal(&self.shared)? {
             pollster::block_on(self.seal())?;
         }
         vacuum(&self.shared, options, progress).inspect_err(|_| {
@@ -62,6 +68,35 @@ impl LogStore {
                 tracing::debug!(%error, "what a vacuum wrote stays until the next one");
             }
         })
+    }
+
+    /// True if an erasure of this number was recorded in a conversation, or in one that shares its messages.
+    ///
+    /// # Errors
+    /// If the conversation does not exist.
+    pub fn has_erasure(&self, conversation: &ConversationId, id: ErasureId) -> Result<bool, StoreError> {
+        let state = self.shared.current()?;
+        Ok(state.conversation(conversation)?.erased.cuts().iter().any(|cut| cut.id == id))
+    }
+
+    /// Number of records of the log that still hold erased content, which nothing reads any more; 0 after a
+    /// [vacuum](Self::vacuum). Reads all of the log.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn erased_content(&self) -> Result<u64, StoreError> {
+        erased_content(&self.shared)
+    }
+
+    /// The lease of this opening, taken unless it is held already.
+    pub(crate) fn shared_lease(&self) -> Result<Arc<HeldLease>, StoreError> {
+        let mut held = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
+        let lease = match held.upgrade() {
+            Some(lease) => lease,
+            None => Arc::new(self.take_lease()?),
+        };
+        *held = Arc::downgrade(&lease);
+        Ok(lease)
     }
 
     /// Takes the lease for only this call. [`Store::lease`](memory_core::port::Store::lease) shares one within the

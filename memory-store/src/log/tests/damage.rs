@@ -366,7 +366,7 @@ fn a_process_that_has_the_store_open_refuses_what_a_newer_version_appends() {
     let end = fs::read(&last).unwrap().len();
     perform(&newer, &Request::Append("new", vec![draft(1, 10)])).unwrap();
     edit(&last, |bytes| {
-        bytes[end + 52 + 8] = 17;
+        bytes[end + 52 + 8] = 40;
         let (number, store) =
             (u32::from_le_bytes(bytes[12..16].try_into().unwrap()), bytes[16..32].try_into().unwrap());
         mend::segment(bytes, store, number);
@@ -375,7 +375,7 @@ fn a_process_that_has_the_store_open_refuses_what_a_newer_version_appends() {
         let read = pollster::block_on(older.conversations()).unwrap_err();
         let written = perform(&older, &Request::Append("old", vec![draft(1, 10)])).unwrap_err();
         for error in [read, written] {
-            assert!(matches!(error, StoreError::NewerRecord { kind: 17, version: 1, .. }), "{error:?}");
+            assert!(matches!(error, StoreError::NewerRecord { kind: 40, version: 1, .. }), "{error:?}");
         }
     }
 }
@@ -385,7 +385,7 @@ fn a_record_of_a_newer_version_is_refused_and_nothing_is_changed() {
     let dir = sample_store();
     let last = segments(dir.path()).pop().unwrap();
     const KIND: usize = 64 + 52 + 8;
-    for (at, kind, version) in [(KIND, 17, 1), (KIND + 1, 2, 2)] {
+    for (at, kind, version) in [(KIND, 40, 1), (KIND + 1, 2, 2)] {
         let whole = fs::read(&last).unwrap();
         edit(&last, |bytes| {
             bytes[KIND] = kind;

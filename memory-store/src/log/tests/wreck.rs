@@ -117,7 +117,7 @@ pub(super) fn frames(files: &Files) -> Vec<WrittenFrame> {
                     Record::Event(EventRecord::Summary(summary)) => What::Summary(summary.id),
                     Record::Event(EventRecord::Note(_)) => What::Note,
                     Record::Event(_) => What::Other,
-                    Record::Lost(_) => panic!("nothing is lost yet"),
+                    Record::Lost(_) | Record::ErasedMessage(_) => panic!("nothing is lost or erased yet"),
                 };
                 Written { range: at + range.start..at + range.end, what }
             });

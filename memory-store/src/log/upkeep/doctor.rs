@@ -118,6 +118,8 @@ pub struct ConversationReport {
     pub nodes: u64,
     /// Nodes that were read, decoded, and hashed to their leaf.
     pub verified: u64,
+    /// Nodes whose message was erased, and whose leaf is there.
+    pub erased: u64,
     /// The Merkle root over the leaves; it is the one from before the damage only if every node was verified.
     pub root: Hash,
     /// Nodes that are known to be lost.
@@ -164,7 +166,7 @@ impl ConversationReport {
         let named = matches!(self.label, ConversationLabel::Named(_));
         let lacks_events =
             ![&self.lost_summaries, &self.lost_views, &self.lost_notes].iter().all(|lost| lost.is_empty());
-        named && self.nodes == self.verified && !lacks_events && !self.may_have_lost_more
+        named && self.nodes == self.verified + self.erased && !lacks_events && !self.may_have_lost_more
     }
 }
 
@@ -300,8 +302,9 @@ impl Visitor for Doctor {
             Ok(Part::Message(leaf)) => {
                 builder.tree.push(leaf, true);
             }
+            Ok(Part::Erased(leaf)) => builder.tree.push_erased(leaf),
             Ok(Part::Lost(count)) => drop(builder.lose(count)),
-            Ok(Part::Summary(summary)) => drop(builder.summaries.insert(summary.id, summary.body.children)),
+            Ok(Part::Summary(id, parts)) => drop(builder.summaries.insert(id, parts)),
             Ok(Part::View(id)) => drop(builder.views.insert(id)),
             Ok(Part::Note(id)) => drop(builder.notes.insert(id)),
             Ok(Part::Opened(_) | Part::OtherEvent) => {}
@@ -408,6 +411,7 @@ fn conversation_report(
         forked_from,
         nodes: stands.tree.len(),
         verified: stands.verified,
+        erased: stands.erased,
         root: stands.tree.root(),
         lost,
         summaries: summaries.len() as u64,

@@ -9,6 +9,8 @@ use memory_core::{Hash, proof::MerkleFrontier};
 pub(crate) struct Standing {
     pub(crate) tree: MerkleFrontier,
     pub(crate) verified: u64,
+    /// Number of leaves whose message was erased.
+    pub(crate) erased: u64,
 }
 
 /// A growing tree that remembers its state at chosen numbers of leaves.
@@ -38,6 +40,12 @@ impl MerkleBuilder {
         self.now.tree.push(leaf);
         self.now.verified += u64::from(is_verified);
         self.note();
+    }
+
+    /// Adds the leaf of a message that was erased.
+    pub(crate) fn push_erased(&mut self, leaf: Hash) {
+        self.now.erased += 1;
+        self.push(leaf, false);
     }
 
     /// Adds a placeholder for the leaf of a lost message.

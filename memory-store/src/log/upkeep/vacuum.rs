@@ -1,6 +1,7 @@
 //! Rewrites sealed segments without their dead records, and compresses them, while others read and write.
 
 mod alive;
+mod erasing;
 mod noted;
 mod renewed;
 mod rewrite;
@@ -11,9 +12,10 @@ use memory_core::port::{Progress, StoreError};
 
 use self::{
     alive::Alive,
+    erasing::Erasing,
     noted::Noted,
     renewed::{Replacement, renewed},
-    rewrite::{Rewritten, rewritten},
+    rewrite::{Rewriting, Rewritten},
 };
 use crate::log::{
     failure::io_error,
@@ -74,6 +76,8 @@ pub struct VacuumReport {
     pub replaced: u64,
     /// Records that were dropped: importances, pins, titles and tags with a later one after them.
     pub dropped: u64,
+    /// Records of erased messages, summaries, views and notes that were removed or replaced by what is left of them.
+    pub erased: u64,
     /// Messages that became notes: versions without notes kept notes as messages.
     pub noted: u64,
     /// Bytes of all sealed segments before.
@@ -82,9 +86,25 @@ pub struct VacuumReport {
     pub bytes_after: u64,
 }
 
-/// True if conversations may have notes in the place of messages. The last segment should be sealed then.
-pub(crate) fn may_note(shared: &Shared) -> Result<bool, StoreError> {
+/// True if conversations may have notes in the place of messages.
+fn may_note(shared: &Shared) -> Result<bool, StoreError> {
     Ok(!Noted::of(&*shared.current()?).is_empty())
+}
+
+/// True if the last segment should be sealed before a vacuum, which rewrites only sealed ones: it may hold notes in the
+/// place of messages, whose conversation is rewritten as a whole, or it holds erased content.
+pub(crate) fn wants_seal(shared: &Shared) -> Result<bool, StoreError> {
+    let (segments, end, erasing) = {
+        let state = shared.current()?;
+        (Arc::clone(&state.segments), state.cursor.end, Erasing::of(&state))
+    };
+    let Some(last) = segments.last().filter(|last| last.number() == end.segment && !erasing.is_empty()) else {
+        return may_note(shared);
+    };
+    let mut image = read(last)?;
+    image.truncate(end.offset as usize);
+    let holds_erased = erasing.found(shared.directory.id, last.number(), &image).next().is_some();
+    Ok(holds_erased || may_note(shared)?)
 }
 
 pub(crate) fn vacuum(
@@ -110,13 +130,13 @@ fn vacuum_once(
 ) -> Result<VacuumReport, StoreError> {
     let log = shared.directory.log();
     remove_leftovers(shared)?;
-    let (segments, end, mut noted) = {
+    let (segments, end, erasing, mut noted) = {
         let state = shared.current()?;
         if let Some(damage) = state.damage.first() {
             return Err(damage.clone().into());
         }
         let noted = if may_note { Noted::of(&state) } else { Noted::default() };
-        (Arc::clone(&state.segments), state.cursor.end, noted)
+        (Arc::clone(&state.segments), state.cursor.end, Erasing::of(&state), noted)
     };
     let sealed: Vec<&Segment> = segments.iter().filter(|segment| segment.number() < end.segment).collect();
     // Read once, from the end, to find what is alive, and once more to write.
@@ -140,9 +160,10 @@ fn vacuum_once(
         report.bytes_before += size;
         report.bytes_after += size;
         let image = read(segment)?;
-        let dead = alive.dead_in(segment.number());
-        let Rewritten { bytes: image, dropped, noted } = rewritten(shared.directory.id, segment, image, dead, &noted)?;
-        let is_changed = dropped + noted > 0;
+        let rewriting = Rewriting { dead: alive.dead_in(segment.number()), noted: &noted, erasing: &erasing };
+        let Rewritten { bytes: image, dropped, noted, erased } =
+            rewriting.rewritten(shared.directory.id, segment, image)?;
+        let is_changed = dropped + noted + erased > 0;
         let is_compressed = segment.is_compressed();
         let file = match options.compression {
             Compression::Compress(options) if is_changed || !is_compressed => {
@@ -166,6 +187,7 @@ fn vacuum_once(
         report.replaced += 1;
         report.dropped += dropped;
         report.noted += noted;
+        report.erased += erased;
         report.bytes_after = report.bytes_after - size + bytes.len() as u64;
         replacements.push(Replacement { number: segment.number(), file: path });
     }
@@ -197,6 +219,23 @@ fn write(media: &dyn Media, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = media.open(path, Access::Create)?;
     file.write_at(bytes, 0)?;
     file.sync_all()
+}
+
+/// Number of records that hold erased content, or hold more of it than a vacuum leaves. Reads all of the log.
+pub(crate) fn erased_content(shared: &Shared) -> Result<u64, StoreError> {
+    let (segments, end, erasing) = {
+        let state = shared.current()?;
+        (Arc::clone(&state.segments), state.cursor.end, Erasing::of(&state))
+    };
+    let mut found = 0;
+    for segment in segments.iter().filter(|_| !erasing.is_empty()) {
+        let mut image = read(segment)?;
+        if segment.number() == end.segment {
+            image.truncate(end.offset as usize);
+        }
+        found += erasing.found(shared.directory.id, segment.number(), &image).count() as u64;
+    }
+    Ok(found)
 }
 
 /// Removes what an interrupted vacuum left. The lease is held, so none is under way.

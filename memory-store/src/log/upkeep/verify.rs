@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, NodeId,
+    ConversationId, NodeId, NodeRange,
     port::{StoreError, Verification, VerifiedConversation},
 };
 
-use super::merkle::MerkleBuilder;
+use super::merkle::{MerkleBuilder, Standing};
 use crate::log::{
     format::{
         Location,
@@ -15,7 +15,7 @@ use crate::log::{
         frame::{FrameHeader, records},
         segment::{SEGMENT_HEADER, Segment},
     },
-    state::{State, conversation::Conversation, damage::Damage},
+    state::{State, conversation::Conversation, damage::Damage, erased::Erased},
     write::shared::Shared,
 };
 
@@ -26,6 +26,8 @@ struct Check {
     /// Number of expected nodes; in a conversation that was not requested, the number of those that forks share.
     nodes: u64,
     tree: MerkleBuilder,
+    /// Erased nodes, whose messages may still stand in the log until it is cleaned.
+    erased: Erased,
     /// True if the conversation was requested, and is not read only for the nodes that its forks share.
     is_asked: bool,
     /// For a fork: the conversation whose nodes it shares, and their number.
@@ -44,7 +46,8 @@ impl Check {
     fn finish(mut self) -> VerifiedConversation {
         self.skip_to(self.nodes);
         let stands = self.tree.finish();
-        VerifiedConversation::new(self.id, stands.tree.root()).nodes(self.nodes).verified(stands.verified)
+        let Standing { tree, verified, erased } = stands;
+        VerifiedConversation::new(self.id, tree.root()).nodes(self.nodes).verified(verified).erased(erased)
     }
 }
 
@@ -78,6 +81,7 @@ impl Check {
             id: conversation.id.clone(),
             nodes: 0,
             tree: MerkleBuilder::default(),
+            erased: conversation.erased.clone(),
             is_asked: false,
             shares: state.owner_of_past(conversation),
         }
@@ -134,7 +138,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
     // The unshared nodes of conversations that were not requested are ignored.
     let numbers: HashMap<u64, bool> = checks.iter().map(|(number, check)| (*number, check.is_asked)).collect();
     let checked: Vec<_> = checks.into_values().filter(|check| check.is_asked).map(Check::finish).collect();
-    let all_there = checked.iter().all(|one| one.verified == one.nodes);
+    let all_there = checked.iter().all(|one| one.verified + one.erased == one.nodes);
     let concerns_us = |damage: &&Damage| match damage.conversation {
         _ if only.is_none() => true,
         Some(number) => numbers.get(&number).is_some_and(|is_asked| *is_asked || !all_there),
@@ -176,6 +180,10 @@ fn check_frame(
         }
         let message = match codec::decode(body) {
             Ok(Record::Message(message)) => message,
+            Ok(Record::ErasedMessage(erased)) => {
+                check.tree.push_erased(erased.left.leaf);
+                continue;
+            }
             Ok(Record::Lost(count)) => {
                 check.skip_to(check.tree.len().saturating_add(count));
                 continue;
@@ -187,6 +195,10 @@ fn check_frame(
             Ok(stored) => {
                 let leaf = stored.rehash();
                 let is_verified = leaf == stored.proof.leaf;
+                if is_verified && check.erased.count_in(NodeRange::single(node)) > 0 {
+                    check.tree.push_erased(leaf);
+                    continue;
+                }
                 check.tree.push(leaf, is_verified);
                 if is_verified {
                     continue;

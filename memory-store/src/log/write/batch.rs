@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Message, MessageKey, NodeId, NoteId, OwnerId, Summary, SummaryDraft, SummaryId, ViewId,
+    ConversationId, Message, MessageKey, NodeId, NodeRange, NoteId, OwnerId, Summary, SummaryDraft, SummaryId, ViewId,
     plan::check_summary,
     port::{Appended, Event, Note, Recorded, StoreError},
     view::check_view,
@@ -20,7 +20,7 @@ use crate::log::{
     state::{
         State,
         conversation::{Change, Conversation},
-        nodes::Nodes,
+        nodes::{Nodes, ReadRequest},
     },
 };
 
@@ -130,18 +130,23 @@ impl Pending {
             rewritten = Some(payload);
         }
         let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
-        for PreparedMessage { record, outline, importance, keyed } in messages {
+        for PreparedMessage { record, outline, importance, keyed, erased_key } in messages {
             if let Some((key, message)) = keyed.as_deref()
-                && let Some(node) = view.keyed(key, message)?
+                && let Some(existing) = view.keyed(key, message)?
             {
                 rewritten.get_or_insert_with(|| prepared.until(record.start));
-                appended.push(Appended::existing(node));
+                appended.push(existing);
                 continue;
             }
             let start = record.start;
             let location = within_frame(rewritten.as_mut().map_or(start, |payload| payload.push(prepared.get(record))));
             let key = keyed.as_ref().map(|keyed| state.key_hash(keyed.0.as_str()));
-            changes.push(Change::Node { outline, importance, location, key });
+            changes.push(if outline.is_erased {
+                let key = erased_key.map(|key| (state.erased_key_hash(&key), key.salt));
+                Change::ErasedNode { outline, location, key }
+            } else {
+                Change::Node { outline, importance, location, key }
+            });
             let node = view.add_node(keyed.map(|keyed| *keyed));
             appended.push(Appended::new(node));
         }
@@ -198,7 +203,7 @@ impl Pending {
                 Event::Summary(body) => {
                     let summary = Summary::new(next, body);
                     let (level, span) = (summary.body.level, summary.body.span);
-                    changes.push(Change::Summary { id: next, level, span, location });
+                    changes.push(Change::Summary { id: next, level, span, location, is_erased: false });
                     view.trial.summaries.push(summary);
                     recorded.push(Recorded::Summary(next));
                     continue;
@@ -219,6 +224,7 @@ impl Pending {
                 Event::Pin { node, pinned } => changes.push(Change::Pin { node, pinned }),
                 Event::Title(title) => changes.push(Change::Title(title)),
                 Event::Tags(tags) => changes.push(Change::Tags(tags)),
+                Event::Erased(erasure) => changes.push(Change::Erasure { erasure, location }),
                 // The codec has refused it.
                 _ => {}
             }
@@ -333,31 +339,36 @@ impl<'a> View<'a> {
         node
     }
 
-    /// The node that has `key`, if its content is that of `message`.
-    fn keyed(&self, key: &MessageKey, message: &Message) -> Result<Option<NodeId>, StoreError> {
+    /// The message that has `key`, if its content is that of `message`, or if it was erased.
+    fn keyed(&self, key: &MessageKey, message: &Message) -> Result<Option<Appended>, StoreError> {
         let pending = self.trial.keys.get(key).or_else(|| self.overlay.and_then(|overlay| overlay.keys.get(key)));
         let (node, is_same) = match pending {
             Some((node, there)) => (*node, there == message),
             None => match self.stored(key)? {
-                Some((node, there)) => (node, there == *message),
+                Some((node, Some(there))) => (node, there == *message),
+                Some((node, None)) => return Ok(Some(Appended::erased(node))),
                 None => return Ok(None),
             },
         };
         if is_same {
-            return Ok(Some(node));
+            return Ok(Some(Appended::existing(node)));
         }
         Err(StoreError::KeyConflict { conversation: self.id.clone(), key: key.clone(), node })
     }
 
-    fn stored(&self, key: &MessageKey) -> Result<Option<(NodeId, Message)>, StoreError> {
+    /// The node on disk that has `key`, with its message unless that was erased.
+    fn stored(&self, key: &MessageKey) -> Result<Option<(NodeId, Option<Message>)>, StoreError> {
         let Some(on_disk) = self.on_disk else { return Ok(None) };
-        let candidates = self.state.key_candidates(on_disk, self.state.key_hash(key.as_str()));
+        let candidates = self.state.key_candidates(on_disk, key);
         if candidates.is_empty() {
             return Ok(None);
         }
         let mut reader = Reader::new(&self.state.segments);
-        let Some((node, location)) = reader.with_key(key, &candidates)? else { return Ok(None) };
-        Ok(Some((node, reader.stored(location)?.draft.message)))
+        let Some(ReadRequest { node, location, is_erased, .. }) = reader.with_key(key, &candidates)? else {
+            return Ok(None);
+        };
+        let message = if is_erased { None } else { Some(reader.stored(location)?.draft.message) };
+        Ok(Some((node, message)))
     }
 
     fn pending_summaries(&self) -> impl Iterator<Item = &Summary> {
@@ -414,17 +425,31 @@ impl<'a> View<'a> {
         match event {
             Event::Summary(draft) => {
                 check_weight(draft.metadata.importance).map_err(|error| invalid(error.0))?;
+                self.check_unerased(draft.erased, Some(draft.span))?;
                 check_summary(draft, self.nodes(), span_of).map_err(invalid)
             }
-            Event::View(draft) => check_view(draft, self.nodes(), span_of).map_err(invalid),
+            Event::View(draft) => {
+                self.check_unerased(draft.erased, NodeRange::first_n(draft.nodes))?;
+                check_view(draft, self.nodes(), span_of).map_err(invalid)
+            }
             Event::Importance { node, importance, .. } => {
                 check_weight(*importance).map_err(|error| invalid(error.0))?;
                 self.check_node(*node)
             }
             Event::Pin { node, .. } => self.check_node(*node),
             Event::Note(note) => self.check_note(note),
+            Event::Erased(erasure) => erasure.nodes.last().map_or(Ok(()), |run| self.check_node(run.last())),
             _ => Ok(()),
         }
+    }
+
+    /// Checks that no message of a run was erased since the writer knew of this many.
+    fn check_unerased(&self, known: u64, run: Option<NodeRange>) -> Result<(), StoreError> {
+        let now = run.zip(self.on_disk).map_or(0, |(run, there)| there.erased.count_in(run));
+        if now == known {
+            return Ok(());
+        }
+        Err(StoreError::ErasedMeanwhile { conversation: self.id.clone() })
     }
 
     fn check_node(&self, node: NodeId) -> Result<(), StoreError> {

@@ -6,13 +6,13 @@ use std::{
 };
 
 use memory_core::{
-    Hash, Message, MessageKey, NodeDraft, NodeOutline, SummaryId,
+    ErasedKey, Hash, Message, MessageKey, NodeDraft, NodeOutline, SummaryId,
     port::{Event, NodeProof},
     proof::{LeafHasher, Salt},
 };
 
 use crate::log::format::{
-    codec::{CodecError, StoredMessage, check_depth, encode_event},
+    codec::{CodecError, ErasedMessage, StoredMessage, check_depth, encode_event},
     frame::{FRAME_HEADER, Payload},
 };
 
@@ -35,6 +35,8 @@ pub(crate) struct PreparedMessage {
     pub(crate) importance: f32,
     /// The message itself if it has a key, for comparison with the message stored under that key.
     pub(crate) keyed: Option<Box<(MessageKey, Message)>>,
+    /// What recognizes the key of an imported message that was erased.
+    pub(crate) erased_key: Option<ErasedKey>,
 }
 
 impl Prepared {
@@ -51,13 +53,26 @@ impl Prepared {
         let mut payload = Payload::within(buffers.take(), bytes);
         let mut messages = Vec::with_capacity(batch.len());
         for (draft, (salt, leaf)) in batch.into_iter().zip(salts.into_iter().zip(leaves)) {
+            if let Some(erased) = ErasedMessage::of(&draft) {
+                let start = payload.frame_bytes();
+                payload.push_with(|out| erased.encode_onto(out))?;
+                messages.push(PreparedMessage {
+                    record: start..payload.frame_bytes(),
+                    outline: erased.outline(),
+                    importance: 0.0,
+                    keyed: None,
+                    erased_key: erased.left.key,
+                });
+                continue;
+            }
             let stored = StoredMessage::of(draft, NodeProof { salt, leaf });
             let start = payload.frame_bytes();
             payload.push_with(|out| stored.encode_onto(out))?;
             let (outline, importance) = (stored.outline(), stored.draft.importance);
             let message = stored.draft.message;
             let keyed = message.key.clone().map(|key| Box::new((key, message)));
-            messages.push(PreparedMessage { record: start..payload.frame_bytes(), outline, importance, keyed });
+            let record = start..payload.frame_bytes();
+            messages.push(PreparedMessage { record, outline, importance, keyed, erased_key: None });
         }
         Ok(Self { payload, messages })
     }

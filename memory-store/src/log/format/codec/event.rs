@@ -2,12 +2,14 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Hash, Level, NodeId, NodeRange, NoteId, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    Erasure, Hash, Level, NodeId, NodeRange, NoteId, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    WrittenBy,
     port::{Event, Note, NoteChange},
     view::View,
 };
 
 use super::{
+    erased::{decode_erased_event, decode_erasure, encode_erasure},
     items::{Items, bounded, node_id},
     view::decode_view,
     wire::{CodecError, encode, kind, whole},
@@ -21,12 +23,27 @@ const FOR_VIEW: u8 = 4;
 #[derive(Debug, PartialEq)]
 pub(crate) enum EventRecord<'a> {
     Summary(Box<Summary>),
-    Importance { node: NodeId, importance: f32 },
-    Pin { node: NodeId, pinned: bool },
+    Importance {
+        node: NodeId,
+        importance: f32,
+    },
+    Pin {
+        node: NodeId,
+        pinned: bool,
+    },
     Title(&'a str),
     Tags(Vec<&'a str>),
     View(Box<View>),
     Note(Box<Note>),
+    Erasure(Box<Erasure>),
+    /// An erased summary, whose number and span are left.
+    ErasedSummary {
+        id: SummaryId,
+        level: Level,
+        span: NodeRange,
+    },
+    /// An erased note, whose number is left.
+    ErasedNote(NoteId),
 }
 
 #[derive(Encode, BorrowDecode)]
@@ -91,6 +108,7 @@ pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>,
             encode(kind::TAGS, tags)
         }
         Event::Note(note) => encode_note(note),
+        Event::Erased(erasure) => encode_erasure(erasure),
         _ => Err("this version of the log cannot keep such an event".into()),
     }
 }
@@ -145,6 +163,8 @@ pub(super) fn decode([number, version]: [u8; 2], value: &[u8]) -> Result<EventRe
         }
         kind::VIEW => decode_view(version, value).map(Box::new).map(EventRecord::View),
         kind::NOTE => whole::<WireNote<'_>>(value)?.into_note().map(Box::new).map(EventRecord::Note),
+        kind::ERASED => decode_erasure(value).map(Box::new).map(EventRecord::Erasure),
+        kind::ERASED_EVENT => decode_erased_event(value),
         kind::TITLE => whole(value).map(EventRecord::Title),
         kind::TAGS => whole(value).map(|Items(tags)| EventRecord::Tags(tags)),
         unknown => Err(CodecError(format!("a record has the unknown kind {unknown}"))),

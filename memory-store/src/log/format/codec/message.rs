@@ -4,13 +4,14 @@ use bincode::{Encode, enc::Encoder, error::EncodeError};
 #[cfg(test)]
 use memory_core::proof::Salt;
 use memory_core::{
-    Hash, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, Relation, RelationKind, Role, Timestamp,
-    port::NodeProof, proof::LeafHasher,
+    ErasedLeaf, Hash, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, Relation, RelationKind, Role,
+    Timestamp, port::NodeProof, proof::LeafHasher,
 };
 
 use super::{
     blocks::{Block, blocks_of, encode_blocks, json, read_blocks},
     cursor::Cursor,
+    erased::ErasedMessage,
     lists::{Lists, MAX_ITEMS},
     wire::{CodecError, VERSION, encode_onto, kind},
 };
@@ -198,6 +199,12 @@ impl<'a> MessageRecord<'a> {
         Ok(outline)
     }
 
+    /// What is left of the message when it is erased, without its key.
+    pub(crate) fn erased(&self) -> Result<ErasedMessage, CodecError> {
+        let left = ErasedLeaf { leaf: self.proof().leaf, key: None };
+        Ok(ErasedMessage { role: role(self.head.role)?, at: Timestamp::from_millis(self.head.at), left })
+    }
+
     /// Salt and leaf alone.
     pub(crate) fn proof(&self) -> NodeProof {
         NodeProof { salt: *self.head.salt, leaf: Hash::from_bytes(*self.head.leaf) }
@@ -252,7 +259,7 @@ impl<'a> MessageRecord<'a> {
 pub(crate) const BLANK: Node =
     Node::new(NodeId::FIRST, Message::new(Role::User, Vec::new()), Timestamp::from_millis(0));
 
-fn role_number(role: Role) -> u8 {
+pub(super) fn role_number(role: Role) -> u8 {
     match role {
         Role::User => 1,
         Role::Assistant => 2,
@@ -261,7 +268,7 @@ fn role_number(role: Role) -> u8 {
     }
 }
 
-fn role(number: u8) -> Result<Role, CodecError> {
+pub(super) fn role(number: u8) -> Result<Role, CodecError> {
     match number {
         1 => Ok(Role::User),
         2 => Ok(Role::Assistant),

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ContentBlock, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId,
-    Relation, RelationKind, Role, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewId, WrittenBy,
+    ContentBlock, ErasedKey, ErasedLeaf, Erasure, ErasureId, Hash, Json, Level, Media, Message, MessageKey, NodeDraft,
+    NodeId, NodeOutline, NodeRange, NoteId, Relation, RelationKind, Role, Summary, SummaryDraft, SummaryId,
+    SummaryMetadata, Timestamp, ViewId, WrittenBy,
     port::{Event, Note, NoteChange},
     view::{Shown, ShownAttached, ShownElsewhere, ShownRun, ViewDraft},
 };
@@ -162,6 +163,46 @@ fn events_of_version_1_never_change() {
     golden("summary", &record, &expected);
     let Record::Event(EventRecord::Summary(read)) = decoded(&record) else { panic!("a summary is read as one") };
     assert_eq!((read.id, read.body), (number, draft));
+}
+
+#[test]
+fn an_erasure_of_version_1_and_what_it_leaves_never_change() {
+    let erasure = Erasure::new(
+        ErasureId::from_bytes([7; 16]),
+        Timestamp::from_millis(5),
+        vec![NodeRange::new(node(2), node(3)).unwrap()],
+    )
+    .by("A")
+    .notes(vec![[NoteId::new(1).unwrap(), NoteId::new(4).unwrap()]])
+    .is_whole(true);
+    let record = encode_event(&Event::Erased(Box::new(erasure.clone())), SummaryId::new(7).unwrap()).unwrap();
+    golden("erasure", &record, &format!("0b 01 {} 0a 01 41 01 01 02 03 01 01 04", "07".repeat(16)));
+    let Record::Event(EventRecord::Erasure(read)) = decoded(&record) else { panic!("an erasure is read as one") };
+    assert_eq!(*read, erasure);
+
+    let key = ErasedKey { salt: ErasureId::from_bytes([7; 16]), digest: [8; 16] };
+    for (key, expected) in [(None, "00".to_owned()), (Some(key), format!("01 {} {}", "07".repeat(16), "08".repeat(16)))]
+    {
+        let left = ErasedLeaf { leaf: Hash::from_bytes([9; 32]), key };
+        let erased = ErasedMessage { role: Role::Tool, at: Timestamp::from_millis(5), left };
+        let mut record = Vec::new();
+        erased.encode_onto(&mut record).unwrap();
+        golden("erased message", &record, &format!("11 01 {} 0a 04 {expected}", "09".repeat(32)));
+        let Record::ErasedMessage(read) = decoded(&record) else { panic!("an erased message is read as one") };
+        assert_eq!(read, erased);
+    }
+
+    let span = NodeRange::new(node(2), node(3)).unwrap();
+    let draft = SummaryDraft::new(Level::Meta, span, "words", 1, written_by(), Hash::from_bytes([8; 32]));
+    let record = encode_erased_summary(&Summary::new(SummaryId::new(4).unwrap(), draft)).unwrap();
+    golden("erased summary", &record, "12 01 00 04 02 02 03");
+    assert!(matches!(
+        decoded(&record),
+        Record::Event(EventRecord::ErasedSummary { id, level: Level::Meta, span: read }) if id.get() == 4 && read == span
+    ));
+    let record = encode_erased_note(NoteId::new(300).unwrap()).unwrap();
+    golden("erased note", &record, "12 01 01 fb2c01");
+    assert!(matches!(decoded(&record), Record::Event(EventRecord::ErasedNote(id)) if id.get() == 300));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(super) const VIEW_ELSEWHERE: u8 = 2;
 /// Version of a view that shows something between messages of its history.
 pub(super) const VIEW_ATTACHED: u8 = 3;
 
-/// The number of each kind of record. Reserved: 8 fact, 9 embedding model registered, 11 erased, 12 checkpoint marker.
+/// The number of each kind of record. Reserved: 8 fact, 9 embedding model registered, 12 checkpoint marker.
 pub(super) mod kind {
     pub(crate) const OPENED: u8 = 1;
     pub(crate) const MESSAGE: u8 = 2;
@@ -38,14 +38,32 @@ pub(super) mod kind {
     pub(crate) const TITLE: u8 = 6;
     pub(crate) const TAGS: u8 = 7;
     pub(crate) const VIEW: u8 = 10;
+    pub(crate) const ERASED: u8 = 11;
     pub(crate) const LOST: u8 = 13;
     pub(crate) const FORKED: u8 = 14;
     pub(crate) const OWNED: u8 = 15;
     pub(crate) const NOTE: u8 = 16;
+    pub(crate) const ERASED_MESSAGE: u8 = 17;
+    pub(crate) const ERASED_EVENT: u8 = 18;
 
     /// All that this version reads.
-    pub(crate) const KNOWN: [u8; 12] =
-        [OPENED, MESSAGE, SUMMARY, IMPORTANCE, PIN, TITLE, TAGS, VIEW, LOST, FORKED, OWNED, NOTE];
+    pub(crate) const KNOWN: [u8; 15] = [
+        OPENED,
+        MESSAGE,
+        SUMMARY,
+        IMPORTANCE,
+        PIN,
+        TITLE,
+        TAGS,
+        VIEW,
+        ERASED,
+        LOST,
+        FORKED,
+        OWNED,
+        NOTE,
+        ERASED_MESSAGE,
+        ERASED_EVENT,
+    ];
 
     /// The newest version of a known kind that this version reads.
     pub(crate) const fn newest(kind: u8) -> u8 {

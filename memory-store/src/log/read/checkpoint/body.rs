@@ -2,15 +2,16 @@
 
 use std::{ops::Range, sync::Arc};
 
-use memory_core::{ConversationId, NodeId, NodeRange, OwnerId};
+use memory_core::{ConversationId, ErasureId, NodeId, NodeRange, NoteId, OwnerId};
 
-use super::{WITH_NOTES, WITH_OWNERS};
+use super::{WITH_ERASURES, WITH_NOTES, WITH_OWNERS};
 use crate::{
     log::{
-        format::codec::Past,
+        format::{Location, codec::Past},
         state::{
             State,
             conversation::Conversation,
+            erased::{Cut, Erased},
             keys::{self, Kept, Keys},
             nodes::{Nodes, Run, Slot, Wide},
             numbered::{self, Numbered},
@@ -42,10 +43,9 @@ pub(super) fn encode(state: &State, format: u32, out: &mut Out) -> (Vec<u8>, Key
         out.number(conversation.tags.len() as u64);
         conversation.tags.iter().for_each(|tag| out.text(tag));
         encode_nodes(&conversation.nodes, parent.map(|(parent, nodes)| (&parent.nodes, nodes)), out);
-        out.number(conversation.lost.len() as u64);
-        for run in &conversation.lost {
-            out.number(run.first().get());
-            out.number(run.last().get());
+        encode_runs(&conversation.lost, out);
+        if format >= WITH_ERASURES {
+            encode_erased(&conversation.erased, out);
         }
         encode_summaries(&conversation.summaries, parent.map(|(parent, _)| &parent.summaries), out);
         encode_numbered(&conversation.views, parent.map(|(parent, _)| &parent.views), out);
@@ -89,9 +89,12 @@ pub(super) fn decode(
         conversation.title = decode_text(bytes)?.map(str::to_owned);
         conversation.tags = (0..bytes.count(1)?).map(|_| bytes.text().map(str::to_owned)).collect::<Option<_>>()?;
         conversation.nodes = decode_nodes(bytes, past.map(|(parent, past)| parent.nodes.first(past.nodes)))?;
-        for _ in 0..bytes.count(2)? {
-            let (first, last) = (NodeId::new(bytes.number()?)?, NodeId::new(bytes.number()?)?);
-            conversation.lost.push(NodeRange::new(first, last).filter(|run| run.last().get() <= conversation.nodes())?);
+        conversation.lost = decode_runs(bytes)?;
+        if conversation.lost.iter().any(|run| run.last().get() > conversation.nodes()) {
+            return None;
+        }
+        if format >= WITH_ERASURES {
+            conversation.erased = decode_erased(bytes)?;
         }
         conversation.summaries = decode_summaries(bytes, past.map(|(parent, past)| (&parent.summaries, past)))?;
         conversation.views = decode_numbered(bytes, past.map(|(parent, past)| (&parent.views, past.views)))?;
@@ -107,6 +110,57 @@ pub(super) fn decode(
     }
     (bytes.0.is_empty() && start == place.end).then_some(())
 }
+
+fn encode_runs(runs: &[NodeRange], out: &mut Out) {
+    out.number(runs.len() as u64);
+    for run in runs {
+        out.number(run.first().get());
+        out.number(run.last().get());
+    }
+}
+
+fn decode_runs(bytes: &mut In<'_>) -> Option<Vec<NodeRange>> {
+    (0..bytes.count(2)?).map(|_| NodeRange::new(NodeId::new(bytes.number()?)?, NodeId::new(bytes.number()?)?)).collect()
+}
+
+fn encode_erased(erased: &Erased, out: &mut Out) {
+    encode_runs(erased.runs(), out);
+    out.number(erased.cuts().len() as u64);
+    for Cut { id, nodes, notes, is_whole, place } in erased.cuts() {
+        out.bytes(id.as_bytes());
+        out.number(u64::from(place.segment));
+        out.number(u64::from(place.offset));
+        out.number(u64::from(*is_whole));
+        encode_runs(nodes, out);
+        out.number(notes.len() as u64);
+        notes.iter().flatten().for_each(|note| out.number(note.get()));
+    }
+    out.number(erased.salts().len() as u64);
+    erased.salts().iter().for_each(|salt| out.bytes(salt.as_bytes()));
+}
+
+fn decode_erased(bytes: &mut In<'_>) -> Option<Erased> {
+    let runs = decode_runs(bytes)?;
+    let mut cuts = Vec::new();
+    for _ in 0..bytes.count(20)? {
+        let id = ErasureId::from_bytes(bytes.array()?);
+        let place = Location { segment: bytes.u32()?, offset: bytes.u32()? };
+        let is_whole = match bytes.number()? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        let nodes = decode_runs(bytes)?;
+        let note = |bytes: &mut In<'_>| NoteId::new(bytes.number()?);
+        let notes = (0..bytes.count(2)?).map(|_| Some([note(bytes)?, note(bytes)?])).collect::<Option<_>>()?;
+        cuts.push(Cut { id, nodes, notes, is_whole, place });
+    }
+    let salts = (0..bytes.count(16)?).map(|_| bytes.array().map(ErasureId::from_bytes)).collect::<Option<_>>()?;
+    Some(Erased::restored(runs, cuts, salts))
+}
+
+/// Bit of a summary's level that says that it was erased.
+const ERASED: u8 = 0x80;
 
 /// Writes a text that may not be there.
 fn encode_text(text: Option<&str>, out: &mut Out) {
@@ -287,7 +341,7 @@ fn encode_summaries(all: &Summaries, parent: Option<&Summaries>, out: &mut Out) 
         out.number(u64::from(slot.last - slot.first));
         out.number(u64::from(slot.segment));
         out.step(offset, i64::from(slot.offset));
-        out.bytes(&[slot.level]);
+        out.bytes(&[slot.level | if slot.is_erased { ERASED } else { 0 }]);
         (id, first, offset) = (i64::from(slot.id), i64::from(slot.first), i64::from(slot.offset));
     }
 }
@@ -310,7 +364,8 @@ fn decode_summaries(bytes: &mut In<'_>, parent: Option<(&Summaries, Past)>) -> O
         let [level] = bytes.array()?;
         let small = |number: i64| u32::try_from(number).ok();
         let span = (small(first)?, small(last)?);
-        let slot = summaries::Slot::new(small(id)?, level, span, (segment, small(offset)?));
+        let mut slot = summaries::Slot::new(small(id)?, level & !ERASED, span, (segment, small(offset)?));
+        slot.is_erased = level & ERASED != 0;
         match inherited.checked_sub(1) {
             Some(left) => {
                 all.inherit(slot).ok()?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::{Hash, NoteId, Summary, ViewId};
+use memory_core::{Hash, NoteId, SummaryId, ViewId};
 
 use crate::log::format::{
     codec::{self, EventRecord, Opening, Record},
@@ -15,9 +15,12 @@ pub(crate) enum Part {
     Opened(Opening),
     /// A message with its leaf, hashed again.
     Message(Hash),
+    /// The leaf of a message that was erased.
+    Erased(Hash),
     /// Lost nodes: recorded by this record, or the record itself was the message.
     Lost(u64),
-    Summary(Box<Summary>),
+    /// Number of a summary, and its parts.
+    Summary(SummaryId, Vec<SummaryId>),
     View(ViewId),
     Note(NoteId),
     OtherEvent,
@@ -135,13 +138,13 @@ impl<'a> Reading<'a> {
         self.lost_opening = opens && self.holds_messages && first.is_some_and(|first| first.body.is_err());
         self.parts(|_, part, range| match part {
             Ok(Part::Opened(opening)) => opened = Some(opening),
-            Ok(Part::Message(_)) => nodes = nodes.saturating_add(1),
+            Ok(Part::Message(_) | Part::Erased(_)) => nodes = nodes.saturating_add(1),
             Ok(Part::Lost(count)) => {
                 nodes = nodes.saturating_add(count);
                 lost = lost.saturating_add(count);
             }
             Ok(Part::Note(_)) => notes = true,
-            Ok(Part::Summary(_) | Part::View(_) | Part::OtherEvent) => others = true,
+            Ok(Part::Summary(..) | Part::View(_) | Part::OtherEvent) => others = true,
             Err((why, is_node)) => {
                 let node = is_node.then_some(nodes);
                 nodes = nodes.saturating_add(u64::from(is_node));
@@ -196,10 +199,14 @@ fn read(body: &[u8]) -> Result<Part, (String, bool)> {
     match codec::decode(body) {
         Ok(Record::Opened(opening)) => Ok(Part::Opened(opening)),
         Ok(Record::Lost(count)) => Ok(Part::Lost(count)),
-        Ok(Record::Event(EventRecord::Summary(summary))) => Ok(Part::Summary(summary)),
+        Ok(Record::Event(EventRecord::Summary(summary))) => Ok(Part::Summary(summary.id, summary.body.children)),
+        // Its parts are gone with it, or stay without it.
+        Ok(Record::Event(EventRecord::ErasedSummary { id, .. })) => Ok(Part::Summary(id, Vec::new())),
+        Ok(Record::Event(EventRecord::ErasedNote(id))) => Ok(Part::Note(id)),
         Ok(Record::Event(EventRecord::View(view))) => Ok(Part::View(view.id)),
         Ok(Record::Event(EventRecord::Note(note))) => Ok(Part::Note(note.id)),
         Ok(Record::Event(_)) => Ok(Part::OtherEvent),
+        Ok(Record::ErasedMessage(erased)) => Ok(Part::Erased(erased.left.leaf)),
         Ok(Record::Message(message)) => match message.into_stored() {
             Ok(stored) if stored.rehash() == stored.proof.leaf => Ok(Part::Message(stored.proof.leaf)),
             Ok(_) => Err(("the message is not what was hashed when it was appended".to_owned(), true)),

@@ -4,8 +4,12 @@ use std::collections::HashSet;
 
 use memory_core::port::{Place, StoreError};
 
-use super::noted::renoted;
+use super::{
+    erasing::{Erasing, Fate},
+    noted::renoted,
+};
 use crate::log::format::{
+    Location,
     frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, RECORD_HEADER, StoreId, records},
     scan::{Found, Scan},
     segment::{Segment, SegmentHeader},
@@ -18,73 +22,91 @@ pub(super) struct Rewritten {
     pub(super) dropped: u64,
     /// Messages that became notes.
     pub(super) noted: u64,
+    /// Records whose content was erased.
+    pub(super) erased: u64,
 }
 
-/// The image of `segment` without the records that stand at `dead`, and with notes in the place of the messages of the
-/// conversations `noted`. A run of frames without live records becomes one small filler frame, so that no log sequence
-/// number is missing. An image without any of these stays as it is.
-pub(super) fn rewritten(
-    store: StoreId,
-    segment: &Segment,
-    image: Vec<u8>,
-    dead: &[u32],
-    noted: &HashSet<u64>,
-) -> Result<Rewritten, StoreError> {
-    let damaged = |offset: u32, why: &str| StoreError::Damaged {
-        place: Place::from(segment.path()).offset(u64::from(offset)),
-        why: why.to_owned(),
-    };
-    if dead.is_empty() && noted.is_empty() {
-        return Ok(Rewritten { bytes: image, dropped: 0, noted: 0 });
-    }
-    let header = SegmentHeader::parse(&image).map_err(|why| damaged(0, why))?;
-    let mut new = Rewriter { store, segment, bytes: header.encode(), filler: None };
-    let (mut dropped, mut became) = (0, 0);
-    for found in Scan::new(&image, store, segment.number(), true) {
-        let (offset, header, payload) = match found {
-            Found::Frame { offset, header, payload } => (offset, header, payload),
-            Found::Damage { offset, why, .. } => return Err(damaged(offset, why)),
-            Found::Torn { offset, .. } => return Err(damaged(offset, "the segment ends within a frame")),
+/// Changes of a segment.
+pub(super) struct Rewriting<'r> {
+    /// Offsets of records that are left out, in order.
+    pub(super) dead: &'r [u32],
+    /// Conversations whose messages become notes.
+    pub(super) noted: &'r HashSet<u64>,
+    pub(super) erasing: &'r Erasing,
+}
+
+impl Rewriting<'_> {
+    /// The image of `segment` with the changes. A run of frames without live records becomes one small filler frame, so
+    /// that no log sequence number is missing. An image that nothing changes stays as it is.
+    pub(super) fn rewritten(&self, store: StoreId, segment: &Segment, image: Vec<u8>) -> Result<Rewritten, StoreError> {
+        let Self { dead, noted, erasing } = self;
+        let damaged = |offset: u32, why: &str| StoreError::Damaged {
+            place: Place::from(segment.path()).offset(u64::from(offset)),
+            why: why.to_owned(),
         };
-        if header.kind == FrameKind::Filler {
-            new.leave_out(header.lsn, header.lsns());
-            continue;
+        if dead.is_empty() && noted.is_empty() && erasing.is_empty() {
+            return Ok(Rewritten { bytes: image, dropped: 0, noted: 0, erased: 0 });
         }
-        let is_noted = noted.contains(&header.conversation);
-        let mut before = header.nodes_before;
-        let mut kept = Payload::with_capacity(payload.len());
-        for record in records(payload) {
-            let (range, body) = record.map_err(|why| damaged(offset, why))?;
-            let at = u32::try_from(range.start).ok().and_then(|within| offset.checked_add(within));
-            if at.is_some_and(|at| dead.binary_search(&at).is_ok()) {
-                dropped += 1;
+        let header = SegmentHeader::parse(&image).map_err(|why| damaged(0, why))?;
+        let mut new = Rewriter { store, segment, bytes: header.encode(), filler: None };
+        let (mut dropped, mut became, mut erased) = (0, 0, 0);
+        for found in Scan::new(&image, store, segment.number(), true) {
+            let (offset, header, payload) = match found {
+                Found::Frame { offset, header, payload } => (offset, header, payload),
+                Found::Damage { offset, why, .. } => return Err(damaged(offset, why)),
+                Found::Torn { offset, .. } => return Err(damaged(offset, "the segment ends within a frame")),
+            };
+            if header.kind == FrameKind::Filler {
+                new.leave_out(header.lsn, header.lsns());
                 continue;
             }
-            // The range counts from the beginning of the frame.
-            let record = payload.get(range.start - FRAME_HEADER..range.end - FRAME_HEADER);
-            let record = record.ok_or_else(|| damaged(offset, "a record is cut short"))?;
-            if !is_noted {
-                kept.push(record);
-                continue;
+            let is_noted = noted.contains(&header.conversation);
+            let mut before = header.nodes_before;
+            let mut kept = Payload::with_capacity(payload.len());
+            for record in records(payload) {
+                let (range, body) = record.map_err(|why| damaged(offset, why))?;
+                let at = u32::try_from(range.start).ok().and_then(|within| offset.checked_add(within));
+                if at.is_some_and(|at| dead.binary_search(&at).is_ok()) {
+                    dropped += 1;
+                    continue;
+                }
+                // The range counts from the beginning of the frame.
+                let record = payload.get(range.start - FRAME_HEADER..range.end - FRAME_HEADER);
+                let record = record.ok_or_else(|| damaged(offset, "a record is cut short"))?;
+                if !is_noted {
+                    let place = Location { segment: segment.number(), offset: at.unwrap_or(u32::MAX) };
+                    let fate = if erasing.is_empty() {
+                        Fate::Kept
+                    } else {
+                        erasing.fate(&header, place, body).map_err(|error| damaged(offset, &error.0))?
+                    };
+                    erased += u64::from(fate != Fate::Kept);
+                    match fate {
+                        Fate::Kept => drop(kept.push(record)),
+                        Fate::Replaced(record) => drop(kept.push(&record)),
+                        Fate::LeftOut => {}
+                    }
+                    continue;
+                }
+                match renoted(record, body, &mut before).map_err(|error| damaged(offset, &error.0))? {
+                    Some(record) => drop(kept.push(&record)),
+                    None => dropped += 1,
+                }
             }
-            match renoted(record, body, &mut before).map_err(|error| damaged(offset, &error.0))? {
-                Some(record) => drop(kept.push(&record)),
-                None => dropped += 1,
+            became += before - header.nodes_before;
+            let header = if is_noted { FrameHeader { nodes_before: 0, ..header } } else { header };
+            // A frame that was always empty is kept as it was.
+            if kept.frame_bytes() < FRAME_HEADER + RECORD_HEADER && !payload.is_empty() {
+                new.leave_out(header.lsn, 1);
+            } else {
+                new.push(&header, &kept);
             }
         }
-        became += before - header.nodes_before;
-        let header = if is_noted { FrameHeader { nodes_before: 0, ..header } } else { header };
-        // A frame that was always empty is kept as it was.
-        if kept.frame_bytes() < FRAME_HEADER + RECORD_HEADER && !payload.is_empty() {
-            new.leave_out(header.lsn, 1);
-        } else {
-            new.push(&header, &kept);
+        if dropped + became + erased == 0 {
+            return Ok(Rewritten { bytes: image, dropped, noted: became, erased });
         }
+        Ok(Rewritten { bytes: new.finish(header), dropped, noted: became, erased })
     }
-    if dropped + became == 0 {
-        return Ok(Rewritten { bytes: image, dropped, noted: became });
-    }
-    Ok(Rewritten { bytes: new.finish(header), dropped, noted: became })
 }
 
 struct Rewriter<'s> {

@@ -1,0 +1,208 @@
+//! `memory erase` and `memory forget`: remove messages for good, with a receipt.
+
+use std::{
+    io::{self, BufRead, IsTerminal},
+    path::PathBuf,
+};
+
+use clap::{Args as ClapArgs, ValueHint};
+use memory::{
+    erasing::{self, EraseOptions, EraseRequest, ErasurePlan, ErasureTarget, Receipt},
+    parts::Parts,
+};
+use memory_core::{NodeId, NodeRange, port::Scope};
+use memory_search::FindRequest;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{receipt, resolve};
+use crate::{
+    Access,
+    failure::Usage,
+    globals::Globals,
+    open,
+    output::{Output, grouped},
+};
+
+/// Removes messages for good, and what came from them, and writes a receipt.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// A conversation: its name or the beginning of it, its title, or `last`
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+    /// Numbers of messages, such as 5 or 7-12
+    #[arg(value_name = "NODE", value_parser = resolve::nodes, requires = "conversation")]
+    nodes: Vec<NodeRange>,
+    /// The first message of a run
+    #[arg(long, value_name = "NODE", value_parser = resolve::node, requires = "to")]
+    from: Option<NodeId>,
+    /// The last message of a run
+    #[arg(long, value_name = "NODE", value_parser = resolve::node, requires = "from")]
+    to: Option<NodeId>,
+    /// The whole conversation, with title, tags, notes and recorded views; without --conversation, every conversation of
+    /// --owner
+    #[arg(long, conflicts_with_all = ["nodes", "from", "document", "matching"])]
+    all: bool,
+    /// A named text of the conversation, with all its earlier versions
+    #[arg(long, value_name = "NAME", requires = "conversation", conflicts_with_all = ["nodes", "from", "matching"])]
+    document: Option<String>,
+    /// Every message in which this regular expression matches, in the conversation or in all
+    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["nodes", "from"])]
+    matching: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Forgets a conversation, or what a search finds: another name of `memory erase`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ForgetArgs {
+    /// The conversation: its name or the beginning of it, its title, or `last`
+    #[arg(value_name = "CONVERSATION", required_unless_present = "matching")]
+    conversation: Option<String>,
+    /// Every message in which this regular expression matches, in the conversation or in all
+    #[arg(long, value_name = "PATTERN")]
+    matching: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Debug, ClapArgs)]
+struct How {
+    /// Erase without a question
+    #[arg(long, short)]
+    yes: bool,
+    /// A directory that `memory backup` was given: the backup is brought up to date; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    backup: Vec<PathBuf>,
+    /// Person or program that erases, for the receipt
+    #[arg(long, value_name = "NAME", default_value = "")]
+    by: String,
+}
+
+/// What would be erased, or was.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// What there was to erase.
+    plan: &'a ErasurePlan,
+    /// The receipt, once it is erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receipt: Option<&'a Receipt>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let config = globals.config(Access::Existing)?.without_model();
+    let parts = open(&config)?;
+    let named = match &args.conversation {
+        Some(name) => Some(resolve::conversation(&parts, Some(name)).await?),
+        None => None,
+    };
+    let mut nodes = args.nodes.clone();
+    if let (Some(from), Some(to)) = (args.from, args.to) {
+        nodes.push(NodeRange::new(from, to).ok_or_else(|| Usage("--to comes before --from".to_owned()))?);
+    }
+    let owner = config.owner.as_ref().filter(|_| args.all);
+    let request = match (named, &args.matching, owner, &args.document) {
+        (named, Some(pattern), _, None) => matching(pattern, named),
+        (None, None, Some(owner), None) => EraseRequest::Owner(owner.clone()),
+        (Some(conversation), None, _, Some(name)) => EraseRequest::Document { conversation, name: name.clone() },
+        (Some(conversation), None, _, None) if args.all && nodes.is_empty() => EraseRequest::Conversation(conversation),
+        (Some(conversation), None, _, None) if !nodes.is_empty() => EraseRequest::Nodes { conversation, nodes },
+        _ => {
+            let why = "say what to erase: messages of a conversation by their numbers or --from and --to, --all of it, \
+                       --document of it, --all of an --owner, or --matching a pattern";
+            return Err(Usage(why.to_owned()).into());
+        }
+    };
+    erase(&parts, &config, request, &args.how, globals.output).await
+}
+
+pub(crate) async fn forget(args: &ForgetArgs, globals: &Globals) -> anyhow::Result<()> {
+    let config = globals.config(Access::Existing)?.without_model();
+    let parts = open(&config)?;
+    let named = match &args.conversation {
+        Some(name) => Some(resolve::conversation(&parts, Some(name)).await?),
+        None => None,
+    };
+    let request = match (&args.matching, named) {
+        (Some(pattern), named) => matching(pattern, named),
+        (None, Some(conversation)) => EraseRequest::Conversation(conversation),
+        (None, None) => return Err(Usage("name a conversation, or give --matching".to_owned()).into()),
+    };
+    erase(&parts, &config, request, &args.how, globals.output).await
+}
+
+fn matching(pattern: &str, named: Option<memory_core::ConversationId>) -> EraseRequest {
+    let scope = named.map_or_else(Scope::all, |one| Scope::only(vec![one]));
+    EraseRequest::Matching(FindRequest::new(pattern, scope))
+}
+
+async fn erase(
+    parts: &Parts,
+    config: &memory::Config,
+    request: EraseRequest,
+    how: &How,
+    output: Output,
+) -> anyhow::Result<()> {
+    let plan = erasing::plan(parts, &request).await?;
+    if plan.is_empty() {
+        if output.json {
+            return Ok(output.value(&Answer { plan: &plan, receipt: None })?);
+        }
+        return Ok(output.line("nothing to erase")?);
+    }
+    if !how.yes {
+        if output.json {
+            output.value(&Answer { plan: &plan, receipt: None })?;
+        } else {
+            preview(output, &plan)?;
+        }
+        if !is_agreed(output)? {
+            return Err(Usage("nothing was erased: --yes erases it without a question".to_owned()).into());
+        }
+    }
+    let options = EraseOptions::default().by(how.by.clone()).backups(how.backup.clone());
+    let receipt = erasing::erase(parts, config, plan.clone(), options).await?;
+    if output.json {
+        return Ok(output.value(&Answer { plan: &plan, receipt: Some(&receipt) })?);
+    }
+    receipt::print(output, &receipt)?;
+    Ok(output.line(&format!("`memory receipt show {}` shows this again, and `verify` checks it", receipt.id))?)
+}
+
+/// Asks on a terminal; without one nobody agrees.
+fn is_agreed(output: Output) -> io::Result<bool> {
+    if output.json || !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    output.line("This cannot be undone. Type `erase` to erase it:")?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim() == "erase")
+}
+
+fn preview(output: Output, plan: &ErasurePlan) -> io::Result<()> {
+    for target in &plan.conversations {
+        let ErasureTarget { conversation, nodes, messages, summaries, views, notes, is_whole, .. } = target;
+        let runs: Vec<_> = nodes.iter().take(12).map(ToString::to_string).collect();
+        let more = if nodes.len() > runs.len() { ", …" } else { "" };
+        let which = if runs.is_empty() { String::new() } else { format!(" ({}{more})", runs.join(", ")) };
+        let what = if *is_whole { "all of " } else { "" };
+        output.line(&format!(
+            "{what}{conversation}: {} messages{which}, {} summaries, {} notes, {} recorded views",
+            grouped(*messages),
+            grouped(*summaries),
+            grouped(*notes),
+            grouped(*views)
+        ))?;
+        if target.with_title && !is_whole {
+            output.line("  its title, whose words are those of an erased message")?;
+        }
+        for other in &target.shared_with {
+            output.line(&format!("  {other} shares some of these messages: they are erased there as well"))?;
+        }
+        if target.kept > 0 {
+            output.line(&format!("  messages 1-{} are shared with its parent, and stay", target.kept))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! A search of every file below a directory for given bytes.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use aho_corasick::AhoCorasick;
+use memory_core::port::Progress;
+
+use crate::log::{
+    format::compressed::CompressedSegment,
+    media::{Access, Disk, Media},
+};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 4 << 20;
+
+/// The result of a search for bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoundBytes {
+    /// Number of files.
+    pub files: u64,
+    /// Bytes that were searched: of files, and of what compressed segments hold.
+    pub bytes: u64,
+    /// Found texts, each by its index and the file that holds it; each pair once.
+    pub found: BTreeSet<(usize, PathBuf)>,
+}
+
+/// Searches every regular file below `dir` for these texts, byte for byte. The blocks of compressed segments are opened;
+/// links are not followed. Empty texts are never found.
+///
+/// Reads everything: do not call it on a thread that must not block.
+///
+/// # Errors
+/// If a directory cannot be listed, a file cannot be read, or a compressed segment is damaged. Files that are removed
+/// meanwhile are passed over.
+pub fn scan_bytes(dir: &Path, texts: &[Vec<u8>], progress: &dyn Progress) -> io::Result<FoundBytes> {
+    let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+    let patterns = AhoCorasick::new(texts).map_err(io::Error::other)?;
+    let mut search = Search { patterns, longest, found: FoundBytes::default() };
+    let mut files = Vec::new();
+    list(dir, &mut files)?;
+    let total = files.iter().map(|(_, bytes)| *bytes).sum();
+    let mut done = 0;
+    for (path, bytes) in files {
+        match search.file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            searched => searched?,
+        }
+        done += bytes;
+        progress.report(done, total);
+    }
+    Ok(search.found)
+}
+
+/// The regular files below a directory, with their sizes.
+fn list(dir: &Path, files: &mut Vec<(PathBuf, u64)>) -> io::Result<()> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        match path.symlink_metadata() {
+            Ok(of) if of.is_dir() => list(&path, files)?,
+            Ok(of) if of.is_file() => files.push((path, of.len())),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+struct Search {
+    patterns: AhoCorasick,
+    /// Length of the longest text.
+    longest: usize,
+    found: FoundBytes,
+}
+
+impl Search {
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        let file = Disk.open(path, Access::Read)?;
+        self.found.files += 1;
+        self.stream(path, |buffer, at| file.read_at(buffer, at))?;
+        if let Ok(compressed) = CompressedSegment::open(&*file) {
+            let place = |at| u32::try_from(at).unwrap_or(u32::MAX);
+            self.stream(path, |buffer, at| compressed.read_at(&*file, place(at), buffer))?;
+        }
+        Ok(())
+    }
+
+    /// Searches what `read` gives, in pieces that overlap by the longest text.
+    fn stream(&mut self, path: &Path, read: impl Fn(&mut [u8], u64) -> io::Result<usize>) -> io::Result<()> {
+        let mut buffer = vec![0; CHUNK + self.longest];
+        let (mut kept, mut at) = (0, 0u64);
+        loop {
+            let room = buffer.get_mut(kept..).unwrap_or_default();
+            let more = read(room, at)?;
+            if more == 0 {
+                return Ok(());
+            }
+            (at, self.found.bytes) = (at + more as u64, self.found.bytes + more as u64);
+            let end = kept + more;
+            let piece = buffer.get(..end).unwrap_or_default();
+            for found in self.patterns.find_overlapping_iter(piece).filter(|found| !found.is_empty()) {
+                self.found.found.insert((found.pattern().as_usize(), path.to_owned()));
+            }
+            let overlap = self.longest.saturating_sub(1).min(end);
+            buffer.copy_within(end - overlap..end, 0);
+            kept = overlap;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_found_wherever_they_stand_in_any_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("below")).unwrap();
+        let mut long = vec![b'x'; CHUNK + 100];
+        long[CHUNK - 3..CHUNK + 3].copy_from_slice(b"needle");
+        fs::write(path("long"), &long).unwrap();
+        fs::write(path("below/short"), b"a needles and a pin").unwrap();
+        fs::write(path("other"), b"need le").unwrap();
+        let texts = [b"needle".to_vec(), b"needles".to_vec(), b"nothing".to_vec(), Vec::new()];
+        let found = scan_bytes(dir.path(), &texts, &()).unwrap();
+        let expected = [(0, path("long")), (0, path("below/short")), (1, path("below/short"))];
+        assert_eq!(found.found, expected.into());
+        assert_eq!((found.files, found.bytes), (3, long.len() as u64 + 26));
+        assert_eq!(scan_bytes(&path("missing"), &texts, &()).unwrap(), FoundBytes::default());
+    }
+}

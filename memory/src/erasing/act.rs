@@ -1,0 +1,244 @@
+//! The erasure itself: recorded first, so that nothing reads it from then on, and then removed from every file.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use memory_core::{
+    ConversationId, Erasure, ErasureId, NodeSet, Timestamp,
+    port::{ConversationState, DerivedError, Event, Forget, Lease, Store, StoreError},
+};
+use memory_store::{VacuumOptions, backup_taken};
+
+use super::{
+    EraseError, ErasurePlan, ErasureTarget,
+    attack::{Attack, Needles},
+    plan::shared_with,
+    receipt::{ErasedConversation, Receipt, keep, root},
+    resume,
+};
+use crate::{Config, parts::Parts, parts::derived};
+
+/// Time between attempts at what another process holds.
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+/// Attempts to remove bytes that another process may have written again meanwhile.
+const ROUNDS: u32 = 3;
+
+/// Options of an erasure.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EraseOptions {
+    /// Person or program that erases, for the receipt.
+    pub by: String,
+    /// Directories of backups of the store, which are brought up to date.
+    pub backups: Vec<PathBuf>,
+}
+
+impl EraseOptions {
+    memory_core::setters! {
+        into by: String,
+        backups: Vec<PathBuf>,
+    }
+}
+
+/// An erasure that was decided on.
+#[derive(Clone, Debug)]
+pub(super) struct Decided {
+    pub(super) id: ErasureId,
+    pub(super) at: Timestamp,
+    pub(super) options: EraseOptions,
+    pub(super) targets: Vec<ErasureTarget>,
+}
+
+/// Erases what `plan` lists.
+///
+/// What is to be erased is written down first, so that the next process completes an interrupted erasure. Then it is
+/// recorded: from then on nothing reads it, in any process. Then its bytes go: from vectors, words and every other cache,
+/// from the log, whose segments are rewritten, and from the backups. Then all files are searched for them.
+///
+/// # Errors
+/// [`EraseError`]; where that says so, the erasure is in effect and only its bytes are left.
+pub async fn erase(
+    parts: &Parts,
+    config: &Config,
+    plan: ErasurePlan,
+    options: EraseOptions,
+) -> Result<Receipt, EraseError> {
+    if plan.is_empty() {
+        return Err(EraseError::Nothing);
+    }
+    for path in &options.backups {
+        if config.owner.is_some() {
+            return Err(EraseError::BackupOfAll);
+        }
+        check_is_backup(path)?;
+    }
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(EraseError::Randomness)?;
+    let at = parts.memory.clock().now();
+    let decided = Decided { id: ErasureId::from_bytes(id), at, options, targets: plan.conversations };
+    let needles = Needles::of(parts, &decided.targets).await?;
+    resume::write_down(parts, config, &decided).await?;
+    record(parts, &decided).await?;
+    let _lease = lease(parts, config).await?;
+    complete(parts, config, &decided, Some(needles)).await
+}
+
+fn check_is_backup(path: &Path) -> Result<(), EraseError> {
+    match backup_taken(path) {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(EraseError::NoBackup { path: path.to_owned() }),
+        Err(source) => Err(EraseError::Backup { path: path.to_owned(), source }),
+    }
+}
+
+/// Records the erasure in each conversation that does not have it. From then on nothing reads what it covers.
+pub(super) async fn record(parts: &Parts, decided: &Decided) -> Result<(), EraseError> {
+    for target in &decided.targets {
+        if parts.log.has_erasure(&target.conversation, decided.id)? {
+            continue;
+        }
+        let erasure = Erasure::new(decided.id, decided.at, target.nodes.clone())
+            .by(decided.options.by.clone())
+            .notes(target.named_notes.clone())
+            .is_whole(target.is_whole);
+        let mut events = vec![Event::Erased(Box::new(erasure))];
+        if target.with_title && !target.is_whole {
+            // The vacuum leaves out a title that another one follows.
+            events.push(Event::Title(String::new()));
+        }
+        parts.store.record(&target.conversation, events).await?;
+        parts.memory.enqueue(&target.conversation);
+    }
+    Ok(())
+}
+
+/// Removes the bytes of a recorded erasure, looks for them, and writes the receipt. Without `needles`, which go with the
+/// process that began it, only records are looked for.
+pub(super) async fn complete(
+    parts: &Parts,
+    config: &Config,
+    decided: &Decided,
+    needles: Option<Needles>,
+) -> Result<Receipt, EraseError> {
+    let states = parts.store.conversations().await?;
+    let leaves = |target: &ErasureTarget| {
+        let state = states.iter().find(|state| state.id == target.conversation);
+        state.map_or(0, |state| state.nodes)
+    };
+    let mut conversations = Vec::with_capacity(decided.targets.len());
+    for target in &decided.targets {
+        let leaves = leaves(target);
+        let root = root(&*parts.store, &target.conversation, leaves).await?;
+        let root = root.ok_or_else(|| StoreError::unknown_conversation(&target.conversation, []))?;
+        conversations.push(ErasedConversation {
+            conversation: target.conversation.clone(),
+            nodes: target.nodes.clone(),
+            notes: target.notes,
+            is_whole: target.is_whole,
+            leaves,
+            root_before: root,
+            root_after: root,
+        });
+    }
+    let was_resumed = needles.is_none();
+    let mut attack = Attack::new(needles.unwrap_or_default());
+    let mut records = 0;
+    let mut backups = decided.options.backups.clone();
+    backups.extend(config.backup_directory.clone().filter(|_| config.owner.is_none()));
+    backups.dedup();
+    let mut round = 1;
+    loop {
+        forget(parts, config, &states, &decided.targets).await?;
+        records += parts.log.vacuum(VacuumOptions::default(), &()).map_err(EraseError::Unfinished)?.erased;
+        let mut searched = vec![config.store.clone()];
+        for path in &backups {
+            if check_is_backup(path).is_ok() {
+                let renewed = parts.log.backup(path, &());
+                renewed.map_err(|source| EraseError::Backup { path: path.clone(), source })?;
+                searched.push(path.clone());
+            }
+        }
+        let left = attack.search_files(parts, &searched).await?;
+        if left.is_empty() {
+            break;
+        }
+        // Another process may have kept words or vectors that it had in memory.
+        if round == ROUNDS {
+            return Err(EraseError::Left { files: left });
+        }
+        round += 1;
+    }
+    attack.probe(parts, &decided.targets).await?;
+    for one in &mut conversations {
+        let root = root(&*parts.store, &one.conversation, one.leaves).await?;
+        one.root_after = root.unwrap_or(one.root_before);
+    }
+    let receipt = Receipt {
+        id: decided.id,
+        at: decided.at,
+        done: parts.memory.clock().now(),
+        by: decided.options.by.clone(),
+        was_resumed,
+        conversations,
+        records,
+        scan: attack.scan,
+        probes: attack.probes,
+        backups: backups
+            .iter()
+            .filter(|path| check_is_backup(path).is_ok())
+            .map(|path| path.display().to_string())
+            .collect(),
+        digest: memory_core::Hash::from_bytes([0; 32]),
+    }
+    .sealed();
+    keep(parts, config, &receipt).await?;
+    resume::cross_out(parts, config, decided.id).await?;
+    Ok(receipt)
+}
+
+/// Forgets everything that was derived from the erased nodes, in all conversations that share them.
+async fn forget(
+    parts: &Parts,
+    config: &Config,
+    states: &[ConversationState],
+    targets: &[ErasureTarget],
+) -> Result<(), EraseError> {
+    let kinds = derived(config, &parts.log);
+    let deadline = Instant::now() + config.lock_timeout;
+    for target in targets {
+        let nodes = NodeSet::of_runs(target.nodes.clone());
+        let Some(state) = states.iter().find(|state| state.id == target.conversation) else { continue };
+        let others: Vec<ConversationId> = shared_with(states, state, &target.nodes);
+        for conversation in others.iter().chain([&target.conversation]) {
+            let what = Forget::nodes(conversation, &nodes);
+            for kind in &kinds {
+                loop {
+                    match kind.forget(&what).await {
+                        Err(DerivedError::Busy { .. }) if Instant::now() < deadline => {
+                            std::thread::sleep(BETWEEN_TRIES);
+                        }
+                        // Questions stand in the log, which is rewritten next.
+                        forgotten => {
+                            let _ = forgotten?;
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The lease for background work, which shows other processes that this one is completing the erasure.
+async fn lease(parts: &Parts, config: &Config) -> Result<Lease, EraseError> {
+    let deadline = Instant::now() + config.lock_timeout;
+    loop {
+        match parts.log.lease().await {
+            Err(StoreError::Locked { .. }) if Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
+            answered => return answered.map_err(EraseError::Unfinished),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Erased messages through the facade: gone from every file and every answer, and completed after a crash.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use memory::{
+    Access, Config, Conversation, FindRequest, Memory, Message, MessageKey, NodeId, NodeRange, Query, Scope,
+    erasing::{EraseError, EraseOptions, EraseRequest},
+};
+use pollster::block_on;
+
+use crate::support::Dir;
+
+const SECRET: &str = "My passport has the number XK4471203 and expires in March";
+
+fn node(number: u64) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+fn runs(all: &[(u64, u64)]) -> Vec<NodeRange> {
+    all.iter().map(|(first, last)| NodeRange::new(node(*first), node(*last)).unwrap()).collect()
+}
+
+/// Files below a directory that hold a text.
+fn holding(dir: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+        } else if fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+fn talk(memory: &Memory) -> Conversation {
+    let talk = memory.conversation("trip").unwrap();
+    let said = [SECRET, "Noted. When do you travel?", "On 4 May, by train, with Ben.", "I booked two seats."];
+    for (number, text) in said.iter().enumerate() {
+        let message = if number % 2 == 0 { Message::user(*text) } else { Message::assistant(*text) };
+        block_on(talk.append(message.key(MessageKey::new(&format!("k{number}")).unwrap()))).unwrap();
+    }
+    talk
+}
+
+#[test]
+fn an_erased_message_is_in_no_answer_and_no_file_and_stays_gone() {
+    let dir = Dir::new();
+    let store = dir.store();
+    let memory = dir.meaning().open().unwrap();
+    let talk = talk(&memory);
+    block_on(talk.prompt("Which number does my passport have?")).unwrap();
+    block_on(memory.catch_up()).unwrap();
+    assert!(!holding(&store, "XK4471203").is_empty() && !holding(&store, "xk4471203").is_empty(), "in log and words");
+    let roots = block_on(memory.store().verify(None)).unwrap().root;
+
+    let request = EraseRequest::Nodes { conversation: talk.id().clone(), nodes: runs(&[(1, 1)]) };
+    let plan = block_on(memory.plan_erasure(request.clone())).unwrap();
+    assert_eq!((plan.messages(), plan.conversations[0].views), (1, 1), "{plan:?}");
+    assert!(!holding(&store, "XK4471203").is_empty(), "a plan erases nothing");
+    let receipt = block_on(memory.erase(plan, EraseOptions::default().by("Ann"))).unwrap();
+    assert!(receipt.is_clean() && receipt.scan.texts > 0 && receipt.scan.words > 0, "{receipt:?}");
+    assert!(receipt.probes.searches > 0 && receipt.probes.reads == 1, "{receipt:?}");
+    assert_eq!(receipt.conversations[0].root_before, receipt.conversations[0].root_after);
+
+    for text in ["XK4471203", "xk4471203", "passport has the number", "Which number does my passport"] {
+        assert_eq!(holding(&store, text), Vec::<String>::new(), "{text}");
+    }
+    assert_eq!(block_on(talk.expand(node(1))).unwrap().message.text(), "[erased]");
+    let found = block_on(memory.search(Query::new("passport number XK4471203", Scope::all()))).unwrap();
+    assert!(found.hits.iter().all(|hit| hit.node.id != node(1)));
+    assert!(block_on(memory.find(FindRequest::new("XK4", Scope::all()))).unwrap().matches.is_empty());
+    let prompt = block_on(talk.prompt("Which number does my passport have?")).unwrap();
+    assert!(!prompt.text().contains("XK4471203") && prompt.text().contains("[erased]"), "{}", prompt.text());
+    let verified = block_on(memory.store().verify(None)).unwrap();
+    assert!(verified.is_whole() && verified.erased == 1, "{verified:?}");
+    assert!(block_on(memory.plan_erasure(request)).unwrap().is_empty(), "it is erased already");
+    assert_eq!(block_on(memory.store().verify(Some(talk.id()))).unwrap().root, receipt.conversations[0].root_after);
+    assert_ne!(verified.root, roots, "receipts are a conversation, too");
+
+    // An importer that meets its key again does not bring it back.
+    let again = Message::user(SECRET).key(MessageKey::new("k0").unwrap());
+    let appended = block_on(talk.append(again)).unwrap();
+    assert!(appended.is_erased && !appended.is_new && appended.node == node(1));
+    assert_eq!(holding(&store, "XK4471203"), Vec::<String>::new());
+    drop((talk, memory));
+
+    let memory = dir.meaning().open().unwrap();
+    let receipts = block_on(memory.receipts()).unwrap();
+    assert_eq!(receipts, [receipt.clone()]);
+    let check = block_on(memory.check_receipt(receipt.id)).unwrap();
+    assert!(check.faults.is_empty() && check.erased == 1, "{check:?}");
+    assert!(matches!(
+        block_on(memory.check_receipt(memory_core::ErasureId::from_bytes([1; 16]))),
+        Err(EraseError::NoReceipt(_))
+    ));
+}
+
+#[test]
+fn what_a_pattern_finds_and_whole_conversations_are_erased_with_their_forks_and_backups() {
+    let dir = Dir::new();
+    let (all, backup) = (dir.beside(""), dir.beside("backup"));
+    let memory = dir.meaning().open().unwrap();
+    let talk = talk(&memory);
+    block_on(talk.set_title("My passport")).unwrap();
+    block_on(talk.fork(node(2), "trip-2".parse().unwrap())).unwrap();
+    let other = memory.conversation("other").unwrap();
+    block_on(other.append(Message::user("Ben's passport is XK9 and stays."))).unwrap();
+    memory.parts().log.backup(&backup, &()).unwrap();
+
+    let pattern = FindRequest::new("XK\\d{7}", Scope::all());
+    let plan = block_on(memory.plan_erasure(EraseRequest::Matching(pattern))).unwrap();
+    let shared: Vec<_> = plan.conversations.iter().map(|one| (one.conversation.to_string(), one.messages)).collect();
+    assert_eq!(shared, [("trip".to_owned(), 1)], "a shared message is erased once: {plan:?}");
+    assert!(plan.conversations[0].with_title && plan.conversations[0].shared_with.len() == 1, "{plan:?}");
+    let options = EraseOptions::default().backups(vec![backup.clone()]);
+    let receipt = block_on(memory.erase(plan, options)).unwrap();
+    assert_eq!(receipt.backups.len(), 1);
+    let fork = memory.conversation("trip-2").unwrap();
+    assert_eq!(block_on(fork.expand(node(1))).unwrap().message.text(), "[erased]");
+    assert_ne!(block_on(talk.title()).unwrap().unwrap().text, "My passport");
+    for text in ["XK4471203", "xk4471203"] {
+        assert_eq!(holding(&all, text), Vec::<String>::new());
+    }
+    assert!(!holding(&backup, "XK9 and stays").is_empty());
+
+    let plan = block_on(memory.plan_erasure(EraseRequest::Conversation(other.id().clone()))).unwrap();
+    block_on(memory.erase(plan, EraseOptions::default().backups(vec![backup.clone()]))).unwrap();
+    assert_eq!(holding(&all, "XK9 and stays"), Vec::<String>::new());
+    assert_eq!(block_on(memory.receipts()).unwrap().len(), 2);
+    let nothing = block_on(memory.erase(Default::default(), EraseOptions::default())).unwrap_err();
+    assert!(matches!(nothing, EraseError::Nothing), "{nothing}");
+    let plan = block_on(memory.plan_erasure(EraseRequest::Conversation(talk.id().clone()))).unwrap();
+    let no_backup = EraseOptions::default().backups(vec![dir.beside("none")]);
+    assert!(matches!(block_on(memory.erase(plan, no_backup)), Err(EraseError::NoBackup { .. })));
+}
+
+#[test]
+fn an_interrupted_erasure_is_completed_by_the_next_opening() {
+    let dir = Dir::new();
+    let store = dir.store();
+    let memory = dir.meaning().background(false).open().unwrap();
+    let talk = talk(&memory);
+    let id = memory_core::ErasureId::from_bytes([5; 16]);
+    // As a process leaves it that died after it wrote down what it was about to erase.
+    let receipts = memory.documents("memory-receipts").unwrap();
+    let text = format!("memory-erasure 1\nid {id}\nat 5\nby Ann\ntrip false false 0 1-1 -\n");
+    let begun = move |_: memory::DocumentsNow<'_>| {
+        let change = memory::NoteChange::Write { name: format!("begun/{id}"), text: text.clone() };
+        Ok::<_, ()>((change, ()))
+    };
+    block_on(receipts.change(begun)).unwrap().unwrap();
+    drop((receipts, talk, memory));
+    assert!(!holding(&store, "XK4471203").is_empty());
+
+    let memory = dir.meaning().background(false).open().unwrap();
+    let receipt = block_on(memory.receipts()).unwrap().pop().unwrap();
+    assert!(receipt.id == id && receipt.was_resumed && receipt.messages() == 1, "{receipt:?}");
+    assert_eq!(holding(&store, "XK4471203"), Vec::<String>::new());
+    drop(memory);
+    let memory = dir.meaning().background(false).open().unwrap();
+    assert_eq!(block_on(memory.receipts()).unwrap().len(), 1, "it is completed once");
+}
+
+/// Names the store to the child.
+const STORE: &str = "MEMORY_TEST_ERASED_STORE";
+/// Rounds of killing; `MEMORY_CRASH_ROUNDS` asks for more.
+const ROUNDS: u64 = 4;
+const MESSAGES: u64 = 12;
+
+fn secret(number: u64) -> String {
+    format!("the code of door {number} is zq{number:03}x{:05}", number * 7_919)
+}
+
+/// The process that is killed; nothing where the test below has not started it.
+#[test]
+fn erase_until_killed() {
+    let Some(store) = std::env::var_os(STORE) else { return };
+    let memory = memory::Builder::of(Config::new(store, Access::Write).without_model()).open().unwrap();
+    let conversation = memory.conversation("doors").unwrap().id().clone();
+    for number in 1..=MESSAGES {
+        println!("\nbegins {number}");
+        let request = EraseRequest::Nodes { conversation: conversation.clone(), nodes: runs(&[(number, number)]) };
+        let plan = block_on(memory.plan_erasure(request)).unwrap();
+        block_on(memory.erase(plan, EraseOptions::default())).unwrap();
+        println!("\nerased {number}");
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_an_erasure_undone_or_to_be_completed_and_none_half_done() {
+    let rounds = std::env::var("MEMORY_CRASH_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    for round in 0..rounds {
+        let dir = Dir::new();
+        let memory = dir.words().open().unwrap();
+        let doors = memory.conversation("doors").unwrap();
+        for number in 1..=MESSAGES {
+            block_on(doors.append(Message::user(secret(number)))).unwrap();
+        }
+        block_on(memory.catch_up()).unwrap();
+        drop((doors, memory));
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "erasing::erase_until_killed", "--nocapture"])
+            .env(STORE, dir.store())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines: Vec<String> = Vec::new();
+        let begun = |lines: &[String]| lines.iter().filter(|line| line.starts_with("begins ")).count() as u64;
+        while begun(&lines) <= round * 5 % (MESSAGES - 1) {
+            lines.push(output.next().unwrap().unwrap());
+        }
+        std::thread::sleep(Duration::from_micros(round * 9_700 % 60_000));
+        // SIGKILL: nothing of it runs any more.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        lines.extend(output.map_while(Result::ok));
+        let erased = lines.iter().filter(|line| line.starts_with("erased ")).count() as u64;
+        let begun = begun(&lines);
+
+        let memory = dir.words().background(false).open().unwrap();
+        let nodes =
+            block_on(memory.conversation("doors").unwrap().messages(NodeRange::first_n(MESSAGES).unwrap())).unwrap();
+        for node in nodes {
+            let number = node.id.get();
+            let context = format!("round {round}: door {number} of {begun} begun and {erased} erased");
+            assert!(number > erased || node.is_erased, "{context}: reported as erased");
+            assert!(number <= begun || !node.is_erased, "{context}: never begun");
+            let code = format!("zq{number:03}x");
+            assert_eq!(holding(&dir.store(), &code).is_empty(), node.is_erased, "{context}");
+        }
+        let receipts = block_on(memory.receipts()).unwrap();
+        assert!((erased..=begun).contains(&(receipts.len() as u64)), "round {round}: {} receipts", receipts.len());
+        for receipt in receipts {
+            assert!(block_on(memory.check_receipt(receipt.id)).unwrap().faults.is_empty());
+        }
+        assert!(block_on(memory.store().verify(None)).unwrap().is_whole());
+    }
+}
