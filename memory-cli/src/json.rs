@@ -5,8 +5,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        append, backup, completions, config, demo, doctor, export, find, hook, import, index, man, message, model, pin,
-        plugins, replay, restore, search, sessions, show, stats, vacuum, verify_proof, watch,
+        append, backup, completions, config, demo, doctor, erase, export, find, hook, import, index, man, message,
+        model, pin, plugins, receipt, replay, restore, search, sessions, show, stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -36,10 +36,12 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("demo", of::<demo::Answer<'_>>()),
         ("doctor", of::<doctor::Answer<'_>>()),
         ("doctor (no store)", of::<doctor::NoStore<'_>>()),
+        ("erase", of::<erase::Answer<'_>>()),
         ("expand", of::<message::Detail<'_>>()),
         ("export", of::<export::Answer<memory_store::Exported>>()),
         ("export --format", of::<export::Answer<export::written::Done>>()),
         ("find", of::<Noted<'_, find::Answer<'_>>>()),
+        ("forget", of::<erase::Answer<'_>>()),
         ("fork", of::<ListedConversation>()),
         ("hook claude-code", of::<hook::ReminderAnswer>()),
         ("hook codex", of::<hook::ReminderAnswer>()),
@@ -61,6 +63,9 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("plugins check", of::<plugins::check::Answer<'_>>()),
         ("plugins info", of::<plugins::list::Strategy<'_>>()),
         ("plugins list", of::<plugins::list::Answer<'_>>()),
+        ("receipt list", of::<receipt::Answer<'_>>()),
+        ("receipt show", of::<memory::erasing::Receipt>()),
+        ("receipt verify", of::<memory::erasing::ReceiptCheck>()),
         ("replay", of::<Of<'_, replay::Answer<'_>>>()),
         ("replay --check", of::<Of<'_, replay::Replayed<'_>>>()),
         ("restore", of::<restore::Restored<'_>>()),

@@ -288,6 +288,7 @@ fn every_command_prints_what_its_schema_says() {
     exported(&mut check, &store);
     captured(&mut check);
     kept(&mut check, &store);
+    erased(&mut check);
     damaged(&mut check);
     models(&mut check);
     plugins(&mut check);
@@ -412,6 +413,30 @@ fn kept(check: &mut Check, store: &Store) {
     bytes[0] ^= 1;
     fs::write(&largest, bytes).unwrap();
     check.value("backup --verify", &printed(store, &["backup", &backup, "--verify"]));
+}
+
+fn erased(check: &mut Check) {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(60));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store.succeed(&["append", "-c", "codes", "The code of the door is zebra44712."]);
+    store.succeed(&["fork", "trip", "--at", "9", "--as", "other"]);
+    let asked = store.command(&["--json", "erase", "-c", "trip", "3"]).output().unwrap();
+    assert_eq!(asked.status.code(), Some(2), "without --yes");
+    let asked: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert!(asked.get("receipt").is_none(), "{asked}");
+    check.value("erase", &asked);
+    let erased = check.json(&store, "erase", &["erase", "-c", "trip", "3", "7-9", "--by", "Ann", "--yes"]);
+    assert_eq!(erased["receipt"]["scan"]["found"], 0, "{erased}");
+    check.json(&store, "forget", &["forget", "--matching", "zebra[0-9]+", "--yes"]);
+    let said = store.command(&["find", "-c", "codes", "zebra"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&said.stdout).contains("zebra44712"));
+    check.json(&store, "expand", &["expand", "-c", "other", "3"]);
+    let all = check.json(&store, "receipt list", &["receipt", "list"]);
+    assert_eq!(all["receipts"].as_array().map(Vec::len), Some(2), "{all}");
+    check.json(&store, "receipt show", &["receipt", "show"]);
+    check.json(&store, "receipt verify", &["receipt", "verify"]);
+    check.json(&store, "verify", &["verify"]);
 }
 
 /// Standard output of a command that must exit with 4.
