@@ -126,7 +126,7 @@ pub(super) fn print(output: Output, receipt: &Receipt) -> io::Result<()> {
         output.line(&format!("  root over {} messages {root_after}, {same}", grouped(*leaves)))?;
     }
     let scan = &receipt.scan;
-    let rate = if scan.millis == 0 { scan.bytes } else { scan.bytes * 1_000 / scan.millis };
+    let rate = (scan.bytes * 1_000).checked_div(scan.millis).unwrap_or(scan.bytes);
     output.line(&format!(
         "{} records of the log removed; {} bytes of {} files searched for {} texts and {} words ({} MB/s): {} found, {} \
          also said elsewhere",
