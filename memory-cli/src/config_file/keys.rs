@@ -266,13 +266,16 @@ mod tests {
             "strict",
             "system",
         ];
-        const AND: [&str; 20] = [
+        const AND: [&str; 23] = [
             "add",
             "after",
             "also-by-person",
+            "backup",
+            "document",
             "file",
             "help",
             "limit",
+            "matching",
             "no-summaries",
             "plain",
             "prices",

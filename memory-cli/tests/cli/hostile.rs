@@ -327,6 +327,36 @@ const CASES: &[Case] = &[
         refused(store, &["verify"]);
         refused(store, &["verify", "--conversation", HIDDEN_NAME]);
     }),
+    ("erase", |store| {
+        refused(store, &["erase", "-c", HIDDEN_NAME, "1"]);
+        run(store, &["erase", "-c", HIDDEN_NAME, "1", "--yes", "--by", H], false);
+        run(store, &["erase", "--matching", "platform", "--yes"], false);
+        run(store, &["erase", "--matching", H, "--yes"], false);
+        refused(store, &["erase", "-c", H, "1", "--yes"]);
+        refused(store, &["erase", "-c", HIDDEN_NAME, H, "--yes"]);
+        refused(store, &["erase", "-c", HIDDEN_NAME, "--document", H, "--yes"]);
+        refused(store, &["erase", "-c", HIDDEN_NAME, "2", "--yes", "--backup", &store.path(H)]);
+        run(store, &["erase", "-c", HIDDEN_NAME, "--all", "--yes"], false);
+    }),
+    ("forget", |store| {
+        refused(store, &["forget", HIDDEN_NAME]);
+        refused(store, &["forget", H, "--yes"]);
+        run(store, &["forget", HIDDEN_NAME, "--yes"], false);
+    }),
+    ("receipt list", |store| {
+        run(store, &["erase", "-c", HIDDEN_NAME, "--all", "--yes", "--by", H], false);
+        succeed(store, &["receipt", "list"], false);
+    }),
+    ("receipt show", |store| {
+        run(store, &["erase", "-c", HIDDEN_NAME, "1", "--yes", "--by", H], false);
+        succeed(store, &["receipt", "show"], false);
+        refused(store, &["receipt", "show", H]);
+    }),
+    ("receipt verify", |store| {
+        run(store, &["erase", "-c", HIDDEN_NAME, "1", "--yes", "--by", H], false);
+        succeed(store, &["receipt", "verify"], false);
+        refused(store, &["receipt", "verify", H]);
+    }),
     ("doctor", |store| {
         succeed(store, &["doctor"], false);
         store.flip("platform 9");

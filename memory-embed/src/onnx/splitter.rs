@@ -15,7 +15,7 @@ const STEP: usize = 64 << 10;
 const MAX_WORD: usize = 100;
 
 /// Mean letters of a piece, from which on a vocabulary knows a script: BERT's has 1.0 to 1.3 in Cyrillic, Arabic, Thai
-/// and Hangul, and 2 to 5 in languages with Latin letters.
+/// and Hangul, where one of many languages has 2 to 4.
 const LETTERS_OF_PIECE: f32 = 1.5;
 
 /// Tokenizes texts and splits those that are too long for the model.
@@ -184,9 +184,11 @@ impl Splitter {
     }
 }
 
-/// 1 for a letter of an alphabet, 2 for a syllable of Hangul, which is two letters or three; 0 for others, such as Han.
+/// 1 for a letter of an alphabet other than Latin, which every model knows; 2 for a syllable of Hangul, which is two
+/// letters or three; 0 for others, such as Han.
 fn alphabetic_weight(c: char) -> f32 {
     match c {
+        '\0'..='\u{024F}' | '\u{1E00}'..='\u{1EFF}' => 0.0,
         '\u{AC00}'..='\u{D7AF}' => 2.0,
         '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}' => 0.0,
         c if c.is_alphabetic() => 1.0,
