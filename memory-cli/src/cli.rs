@@ -300,7 +300,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Verify(args) => verify::run(&args, globals).await,
         Command::Doctor(args) => doctor::run(&args, globals).await,
-        Command::Backup(args) => backup::run(&args, globals),
+        Command::Backup(args) => backup::run(&args, globals).await,
         Command::Restore(args) => restore::run(&args, globals).await,
         Command::Vacuum(args) => vacuum::run(&args, globals).await,
         Command::Prove(args) => prove::run(&args, globals).await,

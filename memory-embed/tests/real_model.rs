@@ -339,6 +339,8 @@ fn a_question_in_a_script_that_the_model_does_not_know_has_no_vector() {
         "歯医者の予約はいつですか？",
         "QX-4471-93B",
         "4711?",
+        "What is \u{3a9}?",
+        "The \u{fb01}nance team",
         "🦷",
     ] {
         assert!(ask(known).is_ok(), "{known}");

@@ -20,7 +20,7 @@ pub use self::{
     act::{EraseOptions, erase},
     plan::plan,
     receipt::{ByteScan, ErasedConversation, Probes, Receipt, ReceiptCheck, check_receipt, receipts},
-    resume::resume,
+    resume::{is_pending, resume},
 };
 
 /// What to erase.
@@ -131,7 +131,7 @@ pub enum EraseError {
         source: RescueError,
     },
     /// The directory holds no backup.
-    #[error("there is no backup in {}: name the directory that `memory backup` was given", path.display())]
+    #[error("there is no backup of this store in {}: name the directory that `memory backup` was given", path.display())]
     NoBackup {
         /// The directory.
         path: PathBuf,
@@ -145,6 +145,9 @@ pub enum EraseError {
         /// The files.
         files: Vec<PathBuf>,
     },
+    /// Receipts are what is left of an erasure, and hold nothing of the content.
+    #[error("{0} keeps the receipts of what was erased, which cannot be erased")]
+    Receipts(ConversationId),
     /// The plan erases nothing.
     #[error("there is nothing to erase")]
     Nothing,

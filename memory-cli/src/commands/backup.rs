@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use memory::erasing;
 use memory_store::{BackupCheck, check_backup};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,12 +39,21 @@ pub(crate) struct Checked<'a> {
     check: &'a BackupCheck,
 }
 
-pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     if args.verify {
         return verify(output, &args.backup);
     }
-    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let config = globals.config(Access::Read)?.without_model();
+    let mut runtime = open(&config)?;
+    if erasing::is_pending(&runtime, &config).await? {
+        // Opening for writing completes it; a backup would keep what is to go.
+        runtime = open(&globals.config(Access::Existing)?.without_model())?;
+        if erasing::is_pending(&runtime, &config).await? {
+            let why = "an erasure that was interrupted is not completed, and a backup would keep its bytes";
+            return Err(Damage(why.to_owned()).into());
+        }
+    }
     let bar = output.bar("backing up");
     let report = runtime.log.backup(&args.backup, &bar)?;
     bar.finish();

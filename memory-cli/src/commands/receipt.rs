@@ -57,7 +57,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         Command::List if receipts.is_empty() => output.line("nothing was erased with a receipt")?,
         Command::List => {
             for receipt in &receipts {
-                let found = if receipt.is_clean() { "clean" } else { "something was left" };
+                let found = if !receipt.is_clean() {
+                    "something was left"
+                } else if receipt.scan.texts + receipt.scan.words == 0 {
+                    "not searched for its words"
+                } else {
+                    "clean"
+                };
                 output.line(&format!(
                     "{}  {}  {} messages of {} conversations, {found}",
                     receipt.id,

@@ -334,7 +334,7 @@ const CASES: &[Case] = &[
         run(store, &["erase", "--matching", H, "--yes"], false);
         refused(store, &["erase", "-c", H, "1", "--yes"]);
         refused(store, &["erase", "-c", HIDDEN_NAME, H, "--yes"]);
-        refused(store, &["erase", "-c", HIDDEN_NAME, "--document", H, "--yes"]);
+        run(store, &["erase", "-c", HIDDEN_NAME, "--document", H, "--yes"], false);
         refused(store, &["erase", "-c", HIDDEN_NAME, "2", "--yes", "--backup", &store.path(H)]);
         run(store, &["erase", "-c", HIDDEN_NAME, "--all", "--yes"], false);
     }),

@@ -145,17 +145,18 @@ impl Splitter {
     }
 
     /// True if the vocabulary has pieces of the words of a text, not only its letters or nothing at all. Chinese and
-    /// Japanese are known by letters.
+    /// Japanese are known by letters, and a few foreign letters make no text foreign.
     pub(super) fn knows_script(&self, text: &str) -> Result<bool, BoxError> {
         let unknown = self.unknown();
         let (ids, bytes) = self.tokens(text)?;
-        let (mut letters, mut pieces) = (0.0, 0.0);
+        let (mut letters, mut pieces, mut others) = (0.0, 0.0, 0.0);
         for (id, place) in ids.iter().zip(bytes) {
-            let of_piece: f32 = text.get(place).unwrap_or_default().chars().map(alphabetic_weight).sum();
+            let of_piece: f32 = text.get(place.clone()).unwrap_or_default().chars().map(alphabetic_weight).sum();
             letters += of_piece;
+            others += if of_piece > 0.0 { 0.0 } else { f32::from(u8::from(is_word(text, place.clone()))) };
             pieces += if Some(*id) == unknown { of_piece } else { f32::from(u8::from(of_piece > 0.0)) };
         }
-        Ok(letters >= LETTERS_OF_PIECE * pieces)
+        Ok(pieces <= others || letters >= LETTERS_OF_PIECE * pieces)
     }
 
     /// The ids of the text's tokens, without special tokens, and their byte ranges.
@@ -182,6 +183,11 @@ impl Splitter {
         words.tokenize(|word| Ok(vocabulary.tokens(word.get())))?;
         words.into_encoding(None, 0, OffsetType::Byte)
     }
+}
+
+/// True if a piece of `text` has a letter or a digit.
+fn is_word(text: &str, place: Range<usize>) -> bool {
+    text.get(place).is_some_and(|piece| piece.contains(char::is_alphanumeric))
 }
 
 /// 1 for a letter of an alphabet other than Latin, which every model knows; 2 for a syllable of Hangul, which is two

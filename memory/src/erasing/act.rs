@@ -9,7 +9,7 @@ use memory_core::{
     ConversationId, Erasure, ErasureId, NodeSet, Timestamp,
     port::{ConversationState, DerivedError, Event, Forget, Lease, Store, StoreError},
 };
-use memory_store::{VacuumOptions, backup_taken};
+use memory_store::VacuumOptions;
 
 use super::{
     EraseError, ErasurePlan, ErasureTarget,
@@ -63,16 +63,20 @@ pub async fn erase(
     parts: &Parts,
     config: &Config,
     plan: ErasurePlan,
-    options: EraseOptions,
+    mut options: EraseOptions,
 ) -> Result<Receipt, EraseError> {
     if plan.is_empty() {
         return Err(EraseError::Nothing);
     }
-    for path in &options.backups {
+    for path in &mut options.backups {
         if config.owner.is_some() {
             return Err(EraseError::BackupOfAll);
         }
-        check_is_backup(path)?;
+        // The process that completes it may run elsewhere.
+        if let Ok(absolute) = std::path::absolute(&*path) {
+            *path = absolute;
+        }
+        check_is_backup(parts, path)?;
     }
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(EraseError::Randomness)?;
@@ -85,10 +89,10 @@ pub async fn erase(
     complete(parts, config, &decided, Some(needles)).await
 }
 
-fn check_is_backup(path: &Path) -> Result<(), EraseError> {
-    match backup_taken(path) {
-        Ok(Some(_)) => Ok(()),
-        Ok(None) => Err(EraseError::NoBackup { path: path.to_owned() }),
+fn check_is_backup(parts: &Parts, path: &Path) -> Result<(), EraseError> {
+    match parts.log.has_backup(path) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(EraseError::NoBackup { path: path.to_owned() }),
         Err(source) => Err(EraseError::Backup { path: path.to_owned(), source }),
     }
 }
@@ -146,19 +150,22 @@ pub(super) async fn complete(
     let mut attack = Attack::new(needles.unwrap_or_default());
     let mut records = 0;
     let mut backups = decided.options.backups.clone();
-    backups.extend(config.backup_directory.clone().filter(|_| config.owner.is_none()));
-    backups.dedup();
+    let configured = config
+        .backup_directory
+        .clone()
+        .filter(|path| config.owner.is_none() && !backups.contains(path) && check_is_backup(parts, path).is_ok());
+    backups.extend(configured);
+    // A backup that was named is waited for: where it is away, the erasure stays to be completed.
+    backups.iter().try_for_each(|path| check_is_backup(parts, path))?;
     let mut round = 1;
     loop {
         forget(parts, config, &states, &decided.targets).await?;
         records += parts.log.vacuum(VacuumOptions::default(), &()).map_err(EraseError::Unfinished)?.erased;
         let mut searched = vec![config.store.clone()];
         for path in &backups {
-            if check_is_backup(path).is_ok() {
-                let renewed = parts.log.backup(path, &());
-                renewed.map_err(|source| EraseError::Backup { path: path.clone(), source })?;
-                searched.push(path.clone());
-            }
+            let renewed = parts.log.backup(path, &());
+            renewed.map_err(|source| EraseError::Backup { path: path.clone(), source })?;
+            searched.push(path.clone());
         }
         let left = attack.search_files(parts, &searched).await?;
         if left.is_empty() {
@@ -185,11 +192,7 @@ pub(super) async fn complete(
         records,
         scan: attack.scan,
         probes: attack.probes,
-        backups: backups
-            .iter()
-            .filter(|path| check_is_backup(path).is_ok())
-            .map(|path| path.display().to_string())
-            .collect(),
+        backups: backups.iter().map(|path| path.display().to_string()).collect(),
         digest: memory_core::Hash::from_bytes([0; 32]),
     }
     .sealed();

@@ -22,15 +22,15 @@ pub async fn plan(parts: &Parts, request: &EraseRequest) -> Result<ErasurePlan, 
     let mut plan = ErasurePlan::default();
     match request {
         EraseRequest::Nodes { conversation, nodes } => {
-            let state = parts.store.conversation(conversation).await?;
+            let state = erasable(parts, conversation).await?;
             plan.conversations.extend(nodes_of(parts, &states, &state, nodes.clone()).await?);
         }
         EraseRequest::Conversation(conversation) => {
-            let state = parts.store.conversation(conversation).await?;
+            let state = erasable(parts, conversation).await?;
             plan.conversations.extend(whole(parts, &states, &state).await?);
         }
         EraseRequest::Document { conversation, name } => {
-            let state = parts.store.conversation(conversation).await?;
+            let state = erasable(parts, conversation).await?;
             plan.conversations.extend(document(parts, &state, name).await?);
         }
         EraseRequest::Owner(owner) => {
@@ -52,6 +52,12 @@ pub async fn plan(parts: &Parts, request: &EraseRequest) -> Result<ErasurePlan, 
     }
     plan.conversations.sort_by(|a, b| a.conversation.cmp(&b.conversation));
     Ok(plan)
+}
+
+/// State of a conversation that keeps no receipts.
+async fn erasable(parts: &Parts, conversation: &ConversationId) -> Result<ConversationState, EraseError> {
+    let state = parts.store.conversation(conversation).await?;
+    if is_of_receipts(&state) { Err(EraseError::Receipts(state.id)) } else { Ok(state) }
 }
 
 /// True if the conversation keeps receipts, which hold nothing to erase.

@@ -58,6 +58,14 @@ pub async fn resume(parts: &Parts, config: &Config) -> Result<Vec<Receipt>, Eras
     Ok(receipts)
 }
 
+/// True if an erasure was begun and is not completed, so that its bytes are still in files.
+///
+/// # Errors
+/// If the store fails, or a record of what was begun is damaged.
+pub async fn is_pending(parts: &Parts, config: &Config) -> Result<bool, EraseError> {
+    Ok(!begun(parts, config).await?.is_empty())
+}
+
 async fn begun(parts: &Parts, config: &Config) -> Result<Vec<Decided>, EraseError> {
     let look = |now: DocumentsNow<'_>| {
         let all = now.below(DIRECTORY.trim_end_matches('/'));

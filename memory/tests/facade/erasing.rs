@@ -176,6 +176,43 @@ const STORE: &str = "MEMORY_TEST_ERASED_STORE";
 const ROUNDS: u64 = 4;
 const MESSAGES: u64 = 12;
 
+/// Backups that are named and away: a disk that was unplugged, and a backup of another store.
+#[test]
+fn an_erasure_waits_for_a_backup_that_is_away() {
+    let dir = Dir::new();
+    let (backup, away, other) = (dir.beside("backup"), dir.beside("away"), dir.beside("other"));
+    let memory = dir.meaning().open().unwrap();
+    let talk = talk(&memory);
+    memory.parts().log.backup(&backup, &()).unwrap();
+    let of_another = Dir::new();
+    of_another.meaning().open().unwrap().parts().log.backup(&other, &()).unwrap();
+    let plan = || {
+        let nodes = EraseRequest::Nodes { conversation: talk.id().clone(), nodes: runs(&[(1, 1)]) };
+        block_on(memory.plan_erasure(nodes)).unwrap()
+    };
+    let erase = |path: &Path| block_on(memory.erase(plan(), EraseOptions::default().backups(vec![path.to_owned()])));
+    assert!(matches!(erase(&other), Err(EraseError::NoBackup { .. })), "nothing is erased for it");
+    assert_eq!(plan().messages(), 1);
+
+    // Its files cannot be replaced, so that the erasure stays open.
+    fs::rename(backup.join("files"), &away).unwrap();
+    fs::write(backup.join("files"), "").unwrap();
+    assert!(erase(&backup).is_err());
+    drop((talk, memory));
+    fs::remove_file(backup.join("files")).unwrap();
+    fs::rename(&backup, dir.beside("unplugged")).unwrap();
+    let memory = dir.meaning().open().unwrap();
+    assert_eq!(block_on(memory.receipts()).unwrap(), []);
+    drop(memory);
+
+    fs::rename(dir.beside("unplugged"), &backup).unwrap();
+    fs::rename(&away, backup.join("files")).unwrap();
+    let memory = dir.meaning().open().unwrap();
+    let receipts = block_on(memory.receipts()).unwrap();
+    assert_eq!(receipts.iter().map(|receipt| receipt.backups.len()).collect::<Vec<_>>(), [1]);
+    assert_eq!(holding(&backup, "XK4471203"), Vec::<String>::new());
+}
+
 fn secret(number: u64) -> String {
     format!("the code of door {number} is zq{number:03}x{:05}", number * 7_919)
 }

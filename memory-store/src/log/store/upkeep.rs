@@ -14,7 +14,7 @@ use super::LogStore;
 use crate::log::{
     media::Disk,
     upkeep::{
-        backup::{BackupReport, backup_on},
+        backup::{BackupReport, backup_on, has_backup_on},
         enclosing::check_outside,
         rescue::RescueError,
         vacuum::{VacuumOptions, VacuumReport, erased_content, remove_leftovers, vacuum, wants_seal},
@@ -41,9 +41,18 @@ impl LogStore {
         backup_on(&Disk, &self.shared, target.as_ref(), progress)
     }
 
+    /// True if a directory has a backup of this store. Only the manifest is read.
+    ///
+    /// # Errors
+    /// [`RescueError::DamagedBackup`] when the manifest is damaged, or an error of the file system.
+    pub fn has_backup(&self, target: impl AsRef<Path>) -> Result<bool, RescueError> {
+        has_backup_on(&Disk, &self.shared, target.as_ref())
+    }
+
     /// Rewrites sealed segments with dead records: importances, pins, titles and tags that later ones have replaced; and
-    /// with records of erased content, of which only what keeps numbers, leaves and roots stays. All other messages, summaries and roots stay. Messages that are notes, as versions without notes kept them, become notes;
-    /// a conversation of them has no messages after that, and the root of none.
+    /// with records of erased content, of which only what keeps numbers, leaves and roots stays. All other messages,
+    /// summaries and roots stay. Messages that are notes, as versions without notes kept them, become notes; a
+    /// conversation of them has no messages after that, and the root of none.
     ///
     /// Others go on reading and writing. A segment is replaced whole, by a rename. A reader of the old file goes on
     /// reading it until it looks again. A crash leaves the old segments or the new ones, both with the same contents.

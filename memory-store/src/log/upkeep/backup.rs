@@ -86,6 +86,10 @@ pub(crate) fn lock(media: &dyn Media, target: &Path) -> Result<Box<dyn DirLock>,
     }
 }
 
+pub(crate) fn has_backup_on(media: &dyn Media, shared: &Shared, target: &Path) -> Result<bool, RescueError> {
+    Ok(Manifest::read(media, target)?.is_some_and(|backup| backup.store == shared.directory.id))
+}
+
 pub(crate) fn backup_on(
     media: &dyn Media,
     shared: &Shared,
