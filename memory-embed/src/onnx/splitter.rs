@@ -150,9 +150,12 @@ impl Splitter {
         let unknown = self.unknown();
         let (ids, bytes) = self.tokens(text)?;
         let (mut letters, mut pieces, mut others) = (0.0, 0.0, 0.0);
+        // Several pieces may be of one character: the letters of a syllable of Hangul.
+        let mut covered = 0;
         for (id, place) in ids.iter().zip(bytes) {
             let of_piece: f32 = text.get(place.clone()).unwrap_or_default().chars().map(alphabetic_weight).sum();
-            letters += of_piece;
+            letters += if place.start < covered { 0.0 } else { of_piece };
+            covered = place.end;
             others += if of_piece > 0.0 { 0.0 } else { f32::from(u8::from(is_word(text, place.clone()))) };
             pieces += if Some(*id) == unknown { of_piece } else { f32::from(u8::from(of_piece > 0.0)) };
         }
