@@ -2,7 +2,10 @@
 
 use memory_core::port::{RecallRequest, ScoreScale};
 
-use crate::{lexical::Weighed, ranking::Candidate};
+use crate::{
+    lexical::Asked,
+    ranking::{Candidate, Pool},
+};
 
 /// Points of maximum complexity.
 const MOST_POINTS: usize = 6;
@@ -19,11 +22,12 @@ const JOINTS: [&str; 12] =
 /// point for each distinct rare word after the first, one for each name (a capital or a digit, not in the first word)
 /// after the first, and one for each word that joins things or asks for many (`and`, `or`, `both`, `all`, `list`, …). A
 /// word is rare if no more than a tenth of the searched messages contain it. Six points ask for the whole budget.
-pub(crate) fn budget_share(request: &RecallRequest, words: &Weighed) -> f32 {
+pub(crate) fn budget_share(request: &RecallRequest, asked: &Asked, pool: &Pool) -> f32 {
     let least = if request.least_share.is_nan() { 1.0 } else { request.least_share.clamp(0.0, 1.0) };
     if least >= 1.0 {
         return 1.0;
     }
+    let words = pool.weigh(asked);
     let least_rare = words.all.idf((words.all.nodes / RARE).max(1));
     let rare = words.words.iter().filter(|word| word.idf >= least_rare).count();
     least + (1.0 - least) * complexity(&request.question, rare)

@@ -211,11 +211,10 @@ impl Pool {
     }
 
     /// Words of a question, weighted by their rarity in the pool.
-    pub(crate) fn weigh(&self, question: &str) -> Weighed {
-        let asked = self.asked(question);
+    pub(crate) fn weigh(&self, asked: &Asked) -> Weighed {
         let words = Guards(self.parts.iter().map(|part| part.indexed.read()).collect());
         let all = words.0.iter().fold(Collection::default(), |all, postings| all.with(postings));
-        Weighed::of(&asked, all, &words)
+        Weighed::of(asked, all, &words)
     }
 
     /// Lexical scores of every node; empty if the question has no terms.

@@ -187,7 +187,7 @@ impl HybridRetriever {
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
         let admits_none = selection.notice();
         let selection = selection.without_own_tools(&pool);
-        let weighed = weighed.unwrap_or_else(|| pool.weigh(question));
+        let weighed = weighed.unwrap_or_else(|| pool.weigh(&pool.asked(question)));
         pool.add_titles(states.iter().map(|state| self.words.title_share(state, &weighed)));
         let evidence = pool.words(&weighed);
         stopwatch.end("words", pool.readable());

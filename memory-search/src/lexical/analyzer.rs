@@ -67,8 +67,8 @@ pub(crate) fn indexed_text(message: &Message) -> String {
     format!("{}: {}", message.speaker_or_role(), message.text())
 }
 
-/// Words of a text in lower case without accents, each with true for a stop word of any language; in scripts without
-/// spaces, each character.
+/// Words of a text in lower case without accents, each with true for a stop word of English or of a script that is a
+/// language; in scripts without spaces, each character.
 pub(crate) fn words_of(text: &str) -> Vec<(String, bool)> {
     let folded = fold(text);
     let of_run = |(_, run, unspaced): (usize, &str, bool)| -> Vec<String> {

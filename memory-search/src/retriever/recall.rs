@@ -64,7 +64,7 @@ impl HybridRetriever {
         let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;
         let asked = ranking.pool().asked(&request.question);
         let repeats = repeats(&asked, &hits, &mut reads).await?;
-        let share = budget_share(request, &ranking.pool().weigh(&request.question));
+        let share = budget_share(request, &asked, ranking.pool());
         let mut found = self.with_hits(&hits, ranking.pool(), own).await?;
         let place = |hit: &Candidate| {
             let source = found.iter().position(|of| of.conversation == hit.conversation);
