@@ -38,7 +38,9 @@ use std::{error::Error, future::Future, pin::Pin};
 
 pub use block_cache::{Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun};
 pub use changes::{Changes, Revision};
-pub use chat_model::{Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest};
+pub use chat_model::{
+    Breakpoint, ChatError, ChatEvent, ChatEvents, ChatModel, ChatReply, ChatRequest, ChatUsage, StopReason, ToolSpec,
+};
 pub use clock::Clock;
 pub use context_strategy::{ContextStrategy, PlanRequest, ShrinkScope};
 pub use derived::{

@@ -39,7 +39,11 @@ fn is_of_one_model(block: &ContentBlock) -> bool {
         ContentBlock::Unknown(json) => {
             let value = json.to_value();
             let kind = value.get("type").and_then(|kind| kind.as_str()).unwrap_or_default();
-            kind == "redacted_thinking" || (kind == "thinking" && value.get("signature").is_some())
+            let has = |member| value.get(member).is_some();
+            matches!(kind, "redacted_thinking" | "compaction")
+                || (kind == "thinking" && has("signature"))
+                || has("reasoningContent")
+                || has("reasoning_details")
         }
         _ => false,
     }

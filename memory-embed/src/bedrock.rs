@@ -2,7 +2,6 @@
 
 mod embedder;
 mod error;
-mod guard;
 mod model;
 mod wire;
 

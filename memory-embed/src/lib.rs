@@ -52,8 +52,6 @@ mod checksum;
 mod chunk;
 #[cfg(feature = "onnx")]
 mod convert;
-#[cfg(any(feature = "hub", feature = "remote"))]
-mod excerpt;
 #[cfg(feature = "onnx")]
 mod fetch;
 #[cfg(any(feature = "cache", feature = "onnx"))]
@@ -66,11 +64,8 @@ mod onnx;
 mod openai;
 #[cfg(feature = "onnx")]
 mod processor;
-mod redact;
 #[cfg(feature = "remote")]
 mod remote;
-#[cfg(any(feature = "hub", feature = "remote"))]
-mod route;
 #[cfg(feature = "onnx")]
 mod static_model;
 #[cfg(feature = "tokens")]
@@ -88,6 +83,7 @@ pub use convert::{Precision, convert};
 pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch, fetch_runtime};
 #[cfg(feature = "hub")]
 pub use fetch::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
+pub use memory_remote::{keep_secret, redacted};
 #[cfg(feature = "onnx")]
 pub use models::{
     ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, Backend, GateReport, MODELS_VARIABLE, MULTILINGUAL_E5_SMALL, ModelDirectory,
@@ -101,7 +97,6 @@ pub use onnx::{
 };
 #[cfg(feature = "openai")]
 pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};
-pub use redact::{keep_secret, redacted};
 #[cfg(feature = "remote")]
 pub use remote::{ApiKey, RemoteError, RemoteOptions};
 #[cfg(feature = "onnx")]

@@ -4,17 +4,14 @@ mod batch_size;
 mod embedder;
 mod error;
 mod estimate;
-mod key;
 mod options;
 mod retry;
-mod runtime;
-#[cfg(test)]
-pub(crate) mod stub;
+
+pub use memory_remote::ApiKey;
 
 pub(crate) use embedder::{Limits, Protocol, Purpose, Remote};
 pub(crate) use error::Failure;
 pub use error::RemoteError;
 #[cfg(test)]
 pub(crate) use error::cause_of;
-pub use key::ApiKey;
 pub use options::RemoteOptions;

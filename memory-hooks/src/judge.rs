@@ -85,7 +85,7 @@ impl Judge {
         let replied = self.model.reply(&request).await;
         let actual = match &replied {
             Ok(reply) => {
-                u64::from(reply.prompt_tokens.unwrap_or(asking)) + u64::from(counter.count(&reply.message.text()))
+                u64::from(reply.usage.prompt_tokens.unwrap_or(asking)) + u64::from(counter.count(&reply.message.text()))
             }
             Err(_) => 0,
         };

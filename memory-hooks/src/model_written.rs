@@ -9,7 +9,9 @@ use std::{collections::VecDeque, sync::Arc};
 
 use memory_core::{
     Hash, Message, WrittenBy,
-    port::{BoxFuture, ChatError, ChatModel, ChatRequest, SummarizeError, Summarizer, SummaryJob, WrittenSummary},
+    port::{
+        BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, SummarizeError, Summarizer, SummaryJob, WrittenSummary,
+    },
 };
 use memory_strategies::Spans;
 
@@ -129,8 +131,12 @@ impl ModelSummarizer {
             match self.asked(job, &task, &chunk, most).await {
                 Ok(text) if is_all => return Ok(text),
                 Ok(text) => notes.push_back(Block::notes_on(&chunk, text)),
-                Err(ModelSummaryError::Chat(ChatError::ContextOverflow { window })) => {
-                    (room, parts) = (room / 2, usize::MAX);
+                Err(ModelSummaryError::Chat(ChatError::ContextOverflow { window, prompt_tokens })) => {
+                    // The provider's own count says by how much the text is too long.
+                    let fitting = prompt_tokens.and_then(|tokens| {
+                        u32::try_from(u64::from(room) * u64::from(window) / u64::from(tokens).max(1)).ok()
+                    });
+                    (room, parts) = (fitting.map_or(room / 2, |fitting| fitting.min(room / 2)), usize::MAX);
                     if room < SMALLEST_PART {
                         return Err(ModelSummaryError::SmallWindow { window });
                     }
@@ -224,7 +230,10 @@ impl ModelSummarizer {
         let request = ChatRequest::new(messages).system(self.system_prompt.to_string()).max_reply_tokens(most_reply);
         let replied = self.model.reply(&request).await;
         let actual = match &replied {
-            Ok(reply) => reply.prompt_tokens.map_or(asking, u64::from) + count(&reply.message.text()),
+            Ok(ChatReply { message, usage, .. }) => {
+                let replied = usage.reply_tokens.map_or_else(|| count(&message.text()), u64::from);
+                usage.prompt_tokens.map_or(asking, u64::from) + replied
+            }
             Err(_) => 0,
         };
         [&*compaction, &*self.process].into_iter().for_each(|account| account.correct(estimate, actual));

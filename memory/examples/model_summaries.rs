@@ -25,7 +25,7 @@ impl ChatModel for Offline {
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
         Box::pin(async move {
             // Send `request.system` and `request.messages`, with no tools and at most `request.max_reply_tokens`. Where
-            // the provider says that the request is too long, return `ChatError::ContextOverflow`.
+            // the provider says that the request is too long, return `ChatError::overflow(window)`.
             let asks_for_themes = request.messages.iter().any(|message| message.text().contains("Themes: …"));
             let themes = if asks_for_themes { "Themes: travel. " } else { "" };
             Ok(ChatReply::new(Message::assistant(format!("{themes}Anna asked to book the train on Friday."))))

@@ -103,7 +103,7 @@ impl Question {
     /// Passes on the caller's reply: a message, or the reason why there is none.
     pub(super) fn answer(self, message: Option<StrandsMessage>, error: Option<String>, overflow: bool) {
         let reply = match message.map(|message| message_from_strands(&Value::Object(message.0))) {
-            _ if overflow => Err(ChatError::ContextOverflow { window: self.model.window }),
+            _ if overflow => Err(ChatError::overflow(self.model.window)),
             Some(Ok(message)) => Ok(ChatReply::new(message)),
             Some(Err(error)) => Err(self.model.failed(&error.to_string())),
             None => Err(self.model.failed(error.as_deref().unwrap_or("the program gave no reason"))),

@@ -1,35 +1,21 @@
 //! The embedder that calls Bedrock.
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
-use aws_config::{BehaviorVersion, Region, retry::RetryConfig, timeout::TimeoutConfig};
-use aws_sdk_bedrockruntime::{Client, config::Token, primitives::Blob};
-use aws_smithy_http_client::{
-    Builder, ConnectorBuilder,
-    proxy::ProxyConfig,
-    tls::{Provider, rustls_provider::CryptoMode},
-};
-use aws_smithy_runtime_api::client::{auth::http::HTTP_BEARER_AUTH_SCHEME_ID, http::SharedHttpClient};
+use aws_sdk_bedrockruntime::primitives::Blob;
 use memory_core::{
     ModelId,
     port::{BoxFuture, EmbedError, Embedder},
 };
-use tokio::sync::OnceCell;
-use tracing::{Dispatch, instrument::WithSubscriber, subscriber::NoSubscriber};
+use memory_remote::{
+    bedrock::{Access, Connection},
+    redacted,
+};
 
-use super::{
-    BedrockModel,
-    error::remote_error,
-    guard::{Guard, RegisteredCredentials},
-    wire,
-};
-use crate::{
-    redact::{keep_secret_of_address, redacted},
-    remote::{ApiKey, Failure, Protocol, Purpose, Remote, RemoteError, RemoteOptions},
-};
+use super::{BedrockModel, error::remote_error, wire};
+use crate::remote::{ApiKey, Failure, Protocol, Purpose, Remote, RemoteError, RemoteOptions};
 
 const JSON: &str = "application/json";
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Options of reaching Bedrock.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -95,11 +81,9 @@ impl BedrockEmbedder {
     /// # Errors
     /// [`RemoteError::Setup`] for invalid options, or if no thread can be started.
     pub fn new(model: BedrockModel, options: BedrockOptions) -> Result<Self, RemoteError> {
-        let calls = options.calls;
-        if let Some(endpoint) = &options.endpoint {
-            keep_secret_of_address(endpoint);
-        }
-        let protocol = Bedrock { model, options, client: OnceCell::new() };
+        let BedrockOptions { region, api_key, endpoint, plain_http, calls } = options;
+        let connection = Connection::new(Access::new(region, api_key, endpoint, plain_http));
+        let protocol = Bedrock { model, connection };
         let remote = Remote::start(protocol, model.model_id(), model.dimensions(), model.limits(), calls)?;
         Ok(Self { remote })
     }
@@ -125,69 +109,16 @@ impl Embedder for BedrockEmbedder {
 
 struct Bedrock {
     model: BedrockModel,
-    options: BedrockOptions,
-    /// Created on the first call, because that may query the machine for its region.
-    client: OnceCell<Client>,
-}
-
-impl Bedrock {
-    /// Creates the client. Its requests report to `log` which proxy they use.
-    async fn connect(&self, log: Dispatch) -> Result<Client, RemoteError> {
-        let BedrockOptions { region, api_key, endpoint, plain_http, .. } = &self.options;
-        // The caller limits the time of a call.
-        let times = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build();
-        let mut loader = aws_config::defaults(BehaviorVersion::latest())
-            .http_client(http_client())
-            .retry_config(RetryConfig::disabled())
-            .timeout_config(times);
-        if let Some(region) = region {
-            loader = loader.region(Region::new(region.clone()));
-        }
-        let found = loader.load().await;
-        if found.region().is_none() {
-            return Err(RemoteError::Setup { what: "no AWS region: give one, or set AWS_REGION".to_owned() });
-        }
-        let mut config =
-            aws_sdk_bedrockruntime::config::Builder::from(&found).interceptor(Guard { plain_http: *plain_http, log });
-        if let Some(credentials) = found.credentials_provider() {
-            config = config.credentials_provider(RegisteredCredentials(credentials));
-        }
-        if let Some(key) = api_key {
-            // Takes precedence over the credentials chain.
-            config = config
-                .bearer_token(Token::new(key.expose(), None))
-                .auth_scheme_preference([HTTP_BEARER_AUTH_SCHEME_ID]);
-        }
-        if let Some(endpoint) = endpoint {
-            config = config.endpoint_url(endpoint);
-        }
-        Ok(Client::from_conf(config.build()))
-    }
-}
-
-/// The SDK's client with ring for cryptography, because the default, aws-lc-rs, takes minutes to build.
-fn http_client() -> SharedHttpClient {
-    Builder::new().build_with_connector_fn(|settings, components| {
-        let mut connector = ConnectorBuilder::default()
-            .tls_provider(Provider::Rustls(CryptoMode::Ring))
-            .proxy_config(ProxyConfig::from_env());
-        connector.set_connector_settings(settings.cloned());
-        if let Some(components) = components {
-            connector.set_sleep_impl(components.sleep_impl());
-        }
-        connector.build()
-    })
+    connection: Connection,
 }
 
 impl Protocol for Bedrock {
     async fn call(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, Failure> {
-        let log = tracing::dispatcher::get_default(Dispatch::clone);
-        let silent = NoSubscriber::default;
-        let client = self.client.get_or_try_init(|| self.connect(log)).with_subscriber(silent()).await?;
-        let body = wire::request(&self.model, texts, purpose);
-        let call =
-            client.invoke_model().model_id(self.model.id()).content_type(JSON).accept(JSON).body(Blob::new(body));
-        match call.send().with_subscriber(silent()).await {
+        let body = Blob::new(wire::request(&self.model, texts, purpose));
+        let invoked = self.connection.call(|client| {
+            client.invoke_model().model_id(self.model.id()).content_type(JSON).accept(JSON).body(body).send()
+        });
+        match invoked.await.map_err(|error| RemoteError::Setup { what: error.to_string() })? {
             Ok(response) => Ok(wire::vectors(self.model.family(), response.body().as_ref())?),
             Err(error) => {
                 let status = error.raw_response().map(|response| response.status().as_u16());

@@ -2,20 +2,16 @@
 
 use std::error::Error;
 
-use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_bedrockruntime::{
     error::{ProvideErrorMetadata, SdkError},
     operation::invoke_model::InvokeModelError,
 };
-
-use super::guard::NotSent;
-use crate::{
-    excerpt::{causes, excerpt, with_causes},
-    remote::RemoteError,
+use memory_remote::{
+    bedrock::{HOW_CREDENTIALS, NotSent, lacks_credentials},
+    causes, excerpt, with_causes,
 };
 
-const HOW_CREDENTIALS: &str =
-    "set AWS_PROFILE, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, or log in again";
+use crate::remote::RemoteError;
 
 /// Converts the error of a call, as of a first attempt.
 pub(super) fn remote_error<R>(error: &SdkError<InvokeModelError, R>, status: Option<u16>) -> RemoteError
@@ -85,9 +81,4 @@ fn refusal(code: &str, message: &str, status: u16) -> RemoteError {
             _ => RemoteError::Refused { detail },
         },
     }
-}
-
-fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
-    // Another error type may hide the SDK's own, which then shows only in the text.
-    causes(error).any(|error| error.is::<CredentialsError>() || error.to_string().contains("credentials"))
 }

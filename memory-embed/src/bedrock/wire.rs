@@ -1,13 +1,11 @@
 //! Bodies of requests and responses of each model family.
 
+use memory_remote::decode_error;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{BedrockFamily, BedrockModel};
-use crate::{
-    excerpt::decode_error,
-    remote::{Purpose, RemoteError},
-};
+use crate::remote::{Purpose, RemoteError};
 
 #[derive(Deserialize)]
 struct TitanResponse {

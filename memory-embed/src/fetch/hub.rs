@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use memory_remote::{excerpt, redacted};
 use serde::Deserialize;
 
 use self::{
@@ -17,9 +18,7 @@ use self::{
     repository::{Fetched, Listing, Repository},
 };
 use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
-use crate::{
-    checksum::sha256_hex_of_file, convert::task_head, excerpt::excerpt, files, models::ModelStore, redact::redacted,
-};
+use crate::{checksum::sha256_hex_of_file, convert::task_head, files, models::ModelStore};
 
 /// Environment variable with the address of another hub or a mirror, as in other programs.
 pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";

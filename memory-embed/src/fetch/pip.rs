@@ -7,8 +7,10 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use memory_remote::redacted;
+
 use super::{FetchError, PackageSource, Wheel};
-use crate::{models::Python, redact::redacted};
+use crate::models::Python;
 
 /// Maximum lines of pip's output in an error.
 const LAST_LINES: usize = 12;

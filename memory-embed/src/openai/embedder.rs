@@ -1,36 +1,24 @@
 //! The embedder that calls an OpenAI-compatible endpoint.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::fmt;
 
-use http::Uri;
 use memory_core::{
     ModelId,
     port::{BoxFuture, EmbedError, Embedder},
 };
-use reqwest::{
-    Client, Response, Url,
-    header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER},
-    redirect::Policy,
-};
-use rustls::{ClientConfig, crypto::ring};
-use rustls_platform_verifier::BuilderVerifierExt;
+use memory_remote::{redacted, with_causes};
+use reqwest::{Client, Response, Url, header::RETRY_AFTER};
 
 use super::{
     OpenAiModel,
     wire::{self, Request},
 };
-use crate::{
-    excerpt::with_causes,
-    redact::{keep_secret_of_address, redacted},
-    remote::{ApiKey, Failure, Limits, Protocol, Purpose, Remote, RemoteError, RemoteOptions},
-    route::{Route, is_loopback},
-};
+use crate::remote::{ApiKey, Failure, Limits, Protocol, Purpose, Remote, RemoteError, RemoteOptions};
 
 /// Environment variable with the key.
 pub const OPENAI_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
 const BASE: &str = "https://api.openai.com/v1";
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum bytes of a response; 96 vectors of 3072 components take 4 MB.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
@@ -132,50 +120,12 @@ struct Endpoint {
 
 impl Endpoint {
     fn new(model: OpenAiModel, base: &str, key: Option<&ApiKey>, plain_http: bool) -> Result<Self, RemoteError> {
-        keep_secret_of_address(base);
-        let setup = |what: String| RemoteError::Setup { what };
-        let refuse = |why: &str| setup(format!("{} is not a valid endpoint: {why}", redacted(base)));
-        let mut address = Url::parse(base).map_err(|error| refuse(&error.to_string()))?;
-        if !matches!(address.scheme(), "http" | "https") {
-            return Err(refuse("it must begin with http:// or https://"));
-        }
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.pop_if_empty().push("embeddings");
-        }
-        let mut headers = HeaderMap::new();
-        if let Some(key) = key {
-            let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose()))
-                .map_err(|_| setup("the key contains invalid characters".to_owned()))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        let uri: Uri = address.as_str().parse().map_err(|error| refuse(&format!("{error}")))?;
-        let mut client = Client::builder();
-        let has_key = key.is_some() || !address.username().is_empty() || address.password().is_some();
-        let mut route = Route::of_environment(&uri, has_key);
-        if is_loopback(&uri) {
-            client = client.no_proxy();
-            route.proxy = None;
-        }
-        route.check(plain_http).map_err(setup)?;
-        let client = client
-            .default_headers(headers)
-            .redirect(Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tls_backend_preconfigured(tls().map_err(|error| setup(with_causes(&error)))?)
-            .user_agent(concat!("memory-embed/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| setup(with_causes(&error)))?;
+        let key = key.map(|key| ("authorization", "Bearer ", key));
+        let user_agent = concat!("memory-embed/", env!("CARGO_PKG_VERSION"));
+        let endpoint = memory_remote::Endpoint { base, path: &["embeddings"], key, plain_http, user_agent };
+        let (client, address) = memory_remote::client(endpoint).map_err(|what| RemoteError::Setup { what })?;
         Ok(Self { model, address, client })
     }
-}
-
-/// TLS with ring, like the other clients, and with the system's trusted certificates.
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_platform_verifier()
-        .map(|config| config.with_no_client_auth())
 }
 
 impl Protocol for Endpoint {

@@ -1,15 +1,11 @@
 //! Bodies of requests and responses, and the classification of error responses.
 
-use std::time::Duration;
-
+use memory_remote::{decode_error, excerpt};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::OpenAiModel;
-use crate::{
-    excerpt::{decode_error, excerpt},
-    remote::{Failure, RemoteError},
-};
+use crate::remote::{Failure, RemoteError};
 
 const HOW_CREDENTIALS: &str = "set OPENAI_API_KEY to a key of this endpoint";
 
@@ -27,9 +23,6 @@ const TOO_LONG: [&str; 6] = [
 /// are retried.
 const TOO_LONG_IN_A_FAILURE: [&str; 3] =
     ["too large to process", "larger than the max context", "exceeds the context length"];
-
-/// Maximum `Retry-After` that is honoured.
-const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// The body of `POST /embeddings`.
 #[derive(Serialize)]
@@ -94,26 +87,5 @@ pub(super) fn failure(status: u16, retry_after: Option<&str>, body: &[u8]) -> Fa
         (408 | 409 | 500.., _) => RemoteError::Failed { attempts: 1, detail },
         _ => RemoteError::Refused { detail },
     };
-    Failure { error, retry_after: retry_after.and_then(seconds) }
-}
-
-/// Parses a `Retry-After` in seconds. A date is ignored, so that this crate's own pause applies.
-fn seconds(value: &str) -> Option<Duration> {
-    let seconds: f64 = value.trim().parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok().map(|wait| wait.min(MAX_RETRY_AFTER))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_is_read_in_seconds() {
-        assert_eq!(seconds("7"), Some(Duration::from_secs(7)));
-        assert_eq!(seconds(" 0.5 "), Some(Duration::from_millis(500)));
-        assert_eq!(seconds("1e300"), None);
-        assert_eq!(seconds("-1"), None);
-        assert_eq!(seconds("999999"), Some(MAX_RETRY_AFTER));
-        assert_eq!(seconds("Wed, 21 Oct 2026 07:28:00 GMT"), None);
-    }
+    Failure { error, retry_after: retry_after.and_then(memory_remote::retry_after) }
 }

@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, fmt, future::Future, sync::Arc, time::Instant};
 
 use memory_core::{ModelId, port::EmbedError};
+use memory_remote::Runtime;
 use tokio::task::JoinSet;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     batch_size::BatchSize,
     estimate::{TokenCount, chunks_of, estimated_tokens},
     retry::{Deadline, Permits, with_retries},
-    runtime::Runtime,
 };
 use crate::unit::unit_sum;
 
@@ -72,7 +72,9 @@ impl<P: Protocol> Remote<P> {
         let permits = Permits::new(options.concurrency);
         let batch_size = BatchSize::new(limits.texts);
         let shared = Service { protocol, model, dimensions, limits, options, permits, batch_size };
-        Ok(Self { runtime: Runtime::start()?, shared: Arc::new(shared) })
+        let runtime = Runtime::start()
+            .map_err(|error| RemoteError::Setup { what: format!("no thread for calls over the network: {error}") })?;
+        Ok(Self { runtime, shared: Arc::new(shared) })
     }
 
     pub(crate) fn model(&self) -> &ModelId {

@@ -47,7 +47,7 @@ fn says(text: &'static str) -> Arc<ScriptedModel> {
 }
 
 fn overflow(window: u32) -> ChatError {
-    ChatError::ContextOverflow { window }
+    ChatError::overflow(window)
 }
 
 fn tokens(request: &ChatRequest) -> u32 {

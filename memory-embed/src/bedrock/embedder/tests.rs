@@ -1,17 +1,21 @@
 //! Tests against a stub service, with bodies matched in full.
 
-use std::sync::{Condvar, Mutex};
+use std::{
+    sync::{Condvar, Mutex},
+    time::Duration,
+};
 
 use aws_credential_types::{Credentials, credential_fn::provide_credentials_fn, provider::error::CredentialsError};
 use aws_sdk_bedrockruntime::config::SharedCredentialsProvider;
+use memory_remote::{
+    bedrock::registered,
+    testing::{Request, Response, Stub},
+};
 use pollster::block_on;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::remote::{
-    cause_of,
-    stub::{Request, Response, Stub},
-};
+use crate::remote::cause_of;
 
 const TITAN_V1: &str = "bedrock:amazon.titan-embed-text-v1";
 const TITAN_V2: &str = "bedrock:amazon.titan-embed-text-v2:0?dimensions=256";
@@ -37,17 +41,8 @@ fn embedder(model: &str, stub: &Stub) -> BedrockEmbedder {
 
 /// An embedder whose client reads nothing of the environment.
 fn with_credentials(stub: &Stub, credentials: SharedCredentialsProvider) -> BedrockEmbedder {
-    let config = aws_sdk_bedrockruntime::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new("eu-central-1"))
-        .credentials_provider(credentials)
-        .http_client(http_client())
-        .retry_config(RetryConfig::disabled())
-        .endpoint_url(stub.url())
-        .build();
     let model: BedrockModel = TITAN_V2.parse().unwrap();
-    let client = OnceCell::new_with(Some(Client::from_conf(config)));
-    let protocol = Bedrock { model, options: options(stub), client };
+    let protocol = Bedrock { model, connection: Connection::with_credentials(&stub.url(), credentials) };
     let remote = Remote::start(protocol, model.model_id(), model.dimensions(), model.limits(), quick()).unwrap();
     BedrockEmbedder { remote }
 }
@@ -292,8 +287,8 @@ fn the_secrets_of_a_chain_are_known_once_they_are_there() {
     let stub = Stub::start(|_, request| refusal(400, "ValidationException", request.header("x-amz-security-token")));
     let credentials =
         Credentials::new("AKIDTEST", "a-secret-of-a-chain", Some("a-token-of-a-chain".into()), None, "test");
-    let known = RegisteredCredentials(SharedCredentialsProvider::new(credentials));
-    let embedder = with_credentials(&stub, SharedCredentialsProvider::new(known));
+    let known = registered(SharedCredentialsProvider::new(credentials));
+    let embedder = with_credentials(&stub, known);
     let shown = format!("{:?}", documents(&embedder, &["Ann"]).unwrap_err());
     assert!(shown.contains("[redacted]") && !shown.contains("a-token"), "{shown}");
     assert_eq!(crate::redacted("a-secret-of-a-chain"), "[redacted]");

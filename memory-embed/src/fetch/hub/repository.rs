@@ -15,6 +15,7 @@ use hf_hub::{
 use http::Uri;
 use memory_core::port::BoxError;
 use memory_files::Links;
+use memory_remote::{Route, keep_secret, keep_secret_of_address, with_causes};
 use sha1::{Digest, Sha1};
 
 use super::{
@@ -24,10 +25,7 @@ use super::{
 };
 use crate::{
     checksum::{copy_and_hash, hex},
-    excerpt::with_causes,
     fetch::FetchError,
-    redact::{keep_secret, keep_secret_of_address},
-    route::Route,
 };
 
 /// One revision of a model on a hub.

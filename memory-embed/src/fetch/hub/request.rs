@@ -11,7 +11,9 @@ use ureq::{
     http::{Response, Uri},
 };
 
-use crate::{fetch::FetchError, redact::redacted};
+use memory_remote::redacted;
+
+use crate::fetch::FetchError;
 
 /// Retries of a request after transient failures.
 const RETRIES: u32 = 3;

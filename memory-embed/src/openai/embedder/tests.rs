@@ -1,15 +1,13 @@
 //! Tests against a stub endpoint, with bodies matched in full.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use memory_remote::testing::{Request, Response, Stub};
 use pollster::block_on;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::remote::{
-    cause_of,
-    stub::{Request, Response, Stub},
-};
+use crate::remote::cause_of;
 
 fn options(stub: &Stub) -> OpenAiOptions {
     OpenAiOptions::default()

@@ -22,7 +22,7 @@ pub(super) struct Guard {
 /// Why a request was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct NotSent(pub(super) String);
+pub struct NotSent(pub String);
 
 impl Intercept for Guard {
     fn name(&self) -> &'static str {

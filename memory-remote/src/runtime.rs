@@ -1,28 +1,29 @@
 //! A runtime for network calls, on its own thread.
 
-use std::future::Future;
+use std::{future::Future, io};
 
 use tokio::{runtime, task::JoinSet};
 
-use super::RemoteError;
-
-/// Runs futures on its own thread, so that an embedder works under any async runtime or none.
+/// Runs futures on its own thread, so that a client works under any async runtime or none.
 #[derive(Debug)]
-pub(super) struct Runtime(Option<runtime::Runtime>);
+pub struct Runtime(Option<runtime::Runtime>);
 
 impl Runtime {
-    pub(super) fn start() -> Result<Self, RemoteError> {
+    /// A runtime with one thread.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn start() -> io::Result<Self> {
         runtime::Builder::new_multi_thread()
             .worker_threads(1)
-            .thread_name("embed-remote")
+            .thread_name("memory-remote")
             .enable_all()
             .build()
             .map(|runtime| Self(Some(runtime)))
-            .map_err(|error| RemoteError::Setup { what: format!("no thread for calls over the network: {error}") })
     }
 
     /// Runs `work` on the thread; dropping the future cancels it. `None` if it panicked or the runtime is gone.
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    pub async fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
         let mut tasks = JoinSet::new();
         tasks.spawn_on(work, self.0.as_ref()?.handle());
         tasks.join_next().await?.ok()

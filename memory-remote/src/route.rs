@@ -19,26 +19,28 @@ static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// A network route to a service.
 #[derive(Debug)]
-pub(crate) struct Route<'a> {
+pub struct Route<'a> {
     /// The service.
-    pub(crate) to: &'a Uri,
+    pub to: &'a Uri,
     /// The proxy that the client would use.
-    pub(crate) proxy: Option<Uri>,
+    pub proxy: Option<Uri>,
     /// True if requests contain a key.
-    pub(crate) has_key: bool,
+    pub has_key: bool,
 }
 
 impl<'a> Route<'a> {
     /// The route of a client that reads the environment as curl does.
-    #[cfg(feature = "remote")]
-    pub(crate) fn of_environment(to: &'a Uri, has_key: bool) -> Self {
+    #[cfg(feature = "runtime")]
+    #[must_use]
+    pub fn of_environment(to: &'a Uri, has_key: bool) -> Self {
         let matcher = hyper_util::client::proxy::matcher::Matcher::from_system();
         Self { to, proxy: matcher.intercept(to).map(|proxy| proxy.uri().clone()), has_key }
     }
 
     /// The route of a client that reads the environment as `ureq` does.
-    #[cfg(feature = "hub")]
-    pub(crate) fn of_ureq(to: &'a Uri, has_key: bool) -> Self {
+    #[cfg(feature = "ureq")]
+    #[must_use]
+    pub fn of_ureq(to: &'a Uri, has_key: bool) -> Self {
         let proxy = ureq::Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(to));
         Self { to, proxy: proxy.map(|proxy| proxy.uri().clone()), has_key }
     }
@@ -50,7 +52,7 @@ impl<'a> Route<'a> {
     ///
     /// # Errors
     /// The reason and the remedy.
-    pub(crate) fn check(&self, plain_http: bool) -> Result<(), String> {
+    pub fn check(&self, plain_http: bool) -> Result<(), String> {
         let to = origin(self.to);
         if self.has_key && !plain_http && self.to.scheme_str() != Some("https") {
             if !is_loopback(self.to) {
@@ -67,7 +69,7 @@ impl<'a> Route<'a> {
         if let Some(proxy) = &self.proxy {
             let note = format!("{to} is reached through the proxy {}", origin(proxy));
             if LOGGED.lock().unwrap_or_else(PoisonError::into_inner).insert(note.clone()) {
-                tracing::info!(target: "memory_embed::proxy", "{note}");
+                tracing::info!(target: "memory_remote::proxy", "{note}");
             }
         }
         Ok(())
@@ -82,7 +84,8 @@ fn origin(uri: &Uri) -> String {
 }
 
 /// True if a host name or address is loopback.
-pub(crate) fn is_loopback(uri: &Uri) -> bool {
+#[must_use]
+pub fn is_loopback(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default();
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match host.parse::<IpAddr>() {

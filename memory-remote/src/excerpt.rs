@@ -1,6 +1,6 @@
 //! Excerpts of foreign messages for errors: one line, shortened and redacted.
 
-use std::error::Error;
+use std::{error::Error, fmt::Display};
 
 use crate::redact::redacted;
 
@@ -11,7 +11,8 @@ const EXCERPT: usize = 300;
 const READ: usize = 64 << 10;
 
 /// Beginning of a service's message on one line. The message may be a whole page and may repeat the key.
-pub(crate) fn excerpt(text: &str) -> String {
+#[must_use]
+pub fn excerpt(text: &str) -> String {
     let begin = text.get(..text.floor_char_boundary(READ)).unwrap_or_default();
     let mut words = redacted(begin).split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = words.char_indices().nth(EXCERPT) {
@@ -22,8 +23,8 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// A decoding error with the beginning of the response.
-#[cfg(feature = "remote")]
-pub(crate) fn decode_error(error: &serde_json::Error, body: &[u8]) -> String {
+#[must_use]
+pub fn decode_error(error: &dyn Display, body: &[u8]) -> String {
     // The decoder's message may quote values in full.
     let body = String::from_utf8_lossy(body.get(..READ).unwrap_or(body));
     let begin: String = redacted(&body).chars().take(120).collect();
@@ -31,12 +32,13 @@ pub(crate) fn decode_error(error: &serde_json::Error, body: &[u8]) -> String {
 }
 
 /// An error and its causes.
-pub(crate) fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }
 
 /// An error and its causes on one line.
-pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
+#[must_use]
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for line in causes(error).map(ToString::to_string) {
         if text.is_empty() {

@@ -23,15 +23,15 @@ const MAX_SECRETS: usize = 1024;
 
 /// Environment variables with keys of the services that this crate calls.
 #[rustfmt::skip]
-const VARIABLES: [&str; 8] = [
-    "AWS_BEARER_TOKEN_BEDROCK", "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SECURITY_TOKEN",
+const VARIABLES: [&str; 9] = [
+    "ANTHROPIC_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SECURITY_TOKEN",
     "AWS_SESSION_TOKEN", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY",
 ];
 
 /// Environment variables with addresses, whose passwords are keys.
 #[rustfmt::skip]
-const ADDRESSES: [&str; 10] = [
-    "ALL_PROXY", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "HF_ENDPOINT", "HTTPS_PROXY", "HTTP_PROXY",
+const ADDRESSES: [&str; 11] = [
+    "ALL_PROXY", "ANTHROPIC_BASE_URL", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "HF_ENDPOINT", "HTTPS_PROXY", "HTTP_PROXY",
     "OPENAI_BASE_URL", "all_proxy", "https_proxy", "http_proxy",
 ];
 
@@ -63,11 +63,11 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// Removes keys from a text: those registered with [`keep_secret`], in plain, percent-encoded, escaped as in JSON or
 /// HTML, in base64 and in hexadecimal, and text that looks like a key, such as a password in an address.
 ///
-/// All errors of this crate's embedders are redacted. A program that logs the output of other libraries, such as the
+/// The errors of this workspace's embedders and chat models are redacted. A program that logs the output of other libraries, such as the
 /// AWS SDK, should redact their lines too.
 ///
 /// ```
-/// assert_eq!(memory_embed::redacted("see https://me:hunter2@example.org/v1"), "see https://[redacted]@example.org/v1");
+/// assert_eq!(memory_remote::redacted("see https://me:hunter2@example.org/v1"), "see https://[redacted]@example.org/v1");
 /// ```
 #[must_use]
 pub fn redacted(text: &str) -> Cow<'_, str> {
@@ -95,8 +95,7 @@ pub fn keep_secret(secret: &str) {
 }
 
 /// Registers user and password of an address, which clients send as a header.
-#[cfg(any(feature = "hub", feature = "remote"))]
-pub(crate) fn keep_secret_of_address(address: &str) {
+pub fn keep_secret_of_address(address: &str) {
     let mut known = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
     add_credentials_of(&mut known, address);
 }

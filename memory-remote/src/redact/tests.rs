@@ -73,7 +73,6 @@ fn passwords_of_addresses_are_taken_out() {
     check("write to me@host, or see http://host/@me", "write to me@host, or see http://host/@me");
 }
 
-#[cfg(any(feature = "hub", feature = "remote"))]
 #[test]
 fn passwords_of_addresses_that_are_asked_are_taken_out_everywhere() {
     keep_secret_of_address("http://me:p%40ssword@host:8080");

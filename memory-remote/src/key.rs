@@ -28,7 +28,8 @@ impl ApiKey {
     }
 
     /// The plain key, for requests.
-    pub(crate) fn expose(&self) -> &str {
+    #[must_use]
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }
