@@ -190,6 +190,7 @@ pub struct MemoryBuilder {
     hooks: HookRegistry,
     proactive_compression: ProactiveCompression,
     per_turn: PerTurn,
+    prompts_wait: Option<bool>,
     recall_hook: Option<RecallHookOptions>,
     growth: Option<Growth>,
 }
@@ -234,6 +235,10 @@ impl MemoryBuilder {
         /// [`MessageAdded`](crate::MessageAdded); a hook's change is in the outgoing copy that it returns, and in no
         /// later prompt, since the log keeps the original message.
         hooks: HookRegistry,
+        /// Sets whether prompts wait for the summarizer; `true` by default. Otherwise due summaries are left to the
+        /// background ([`Memory::background`](crate::Memory::background)), and the
+        /// [fallback](Self::fallback_summarizer) writes, for one view alone, those without which a prompt does not fit.
+        some prompts_wait: bool,
         /// Adds recalled words to a user's outgoing message ([`RecallHook`]), after all hooks but those of the manager:
         /// for a program that sends whole conversations to its model, and no prompts of this memory. Off by default;
         /// needs a retriever.
@@ -308,6 +313,7 @@ impl MemoryBuilder {
             strategy: self.strategy.or(defaults.strategy),
             clock: self.clock.or(defaults.clock),
             thresholds: self.thresholds.or(defaults.thresholds),
+            prompts_wait: self.prompts_wait.or(defaults.prompts_wait),
             recall_hook: self.recall_hook.or(defaults.recall_hook),
             ..self
         }
@@ -338,6 +344,7 @@ impl MemoryBuilder {
             judge: self.judge,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(Spans)),
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
+            prompts_wait: self.prompts_wait.unwrap_or(true),
             scorer: self.scorer,
             fallback_scorer: self.fallback_scorer,
             strategy,

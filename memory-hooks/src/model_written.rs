@@ -3,6 +3,7 @@
 mod answer;
 mod chunks;
 mod grounded;
+mod many;
 mod words;
 
 use std::{collections::VecDeque, sync::Arc};
@@ -40,12 +41,17 @@ const NOTES: u32 = 96;
 /// fallback](crate::MemoryBuilder::fallback_summarizer). Topics, decisions and code of a summary are found by rules, as
 /// for summaries that are written offline.
 ///
+/// [Several](Self::together) messages may share a request, whose reply is JSON with their summaries, importance and
+/// topics, and whether something was decided or code was shown.
+///
 /// Summaries are recorded, so that no request is repeated. The identity names the model and a hash of the prompt.
 #[derive(Clone, Debug)]
 pub struct ModelSummarizer {
     model: Arc<dyn ChatModel>,
     system_prompt: Arc<str>,
     limits: SpendLimits,
+    /// Most messages whose SUMMARYs one request asks for.
+    together: usize,
     process: Arc<Spent>,
     /// Amounts of a compaction; `None` outside of one, where each job counts as one.
     compaction: Option<Arc<Spent>>,
@@ -79,6 +85,9 @@ pub enum ModelSummaryError {
     /// The reply repeats the request, or itself without end.
     #[error("the reply repeats the request, or itself")]
     Echo,
+    /// The reply of several summaries lacks this one.
+    #[error("the reply has no summary of the message in the form that was asked for")]
+    NotAsAsked,
     /// The reply repeats content that is excluded from summaries.
     #[error("the reply repeats what is excluded from summaries")]
     RepeatsExcluded,
@@ -106,12 +115,22 @@ impl ModelSummarizer {
     #[must_use]
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
         let (limits, process) = (SpendLimits::default(), Arc::default());
-        Self { model, system_prompt: Self::DEFAULT_PROMPT.into(), limits, process, compaction: None }
+        Self { model, system_prompt: Self::DEFAULT_PROMPT.into(), limits, together: 1, process, compaction: None }
     }
 
     memory_core::setters! {
         into system_prompt: Arc<str>,
         limits: SpendLimits,
+        /// Sets the most messages whose SUMMARYs one request asks for, at most 20; 1 by default, whose replies are plain
+        /// text. The replies of several are JSON, which small models may get wrong: a second request repairs what a
+        /// reply lacks, and the rest falls back.
+        together: usize,
+    }
+
+    /// The summary of a job that needs no model.
+    fn offline(job: &SummaryJob<'_>) -> Option<WrittenSummary> {
+        let is_blank = job.sources.iter().all(|source| source.text.trim().is_empty());
+        (job.max_tokens < FEWEST || is_blank).then(|| Spans.write(job).written_by(Spans.identity()))
     }
 
     /// The text of a summary.
@@ -266,14 +285,28 @@ impl Summarizer for ModelSummarizer {
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
         Box::pin(async move {
-            let offline = Spans.write(&job);
-            if job.max_tokens < FEWEST || job.sources.iter().all(|source| source.text.trim().is_empty()) {
-                return Ok(offline.written_by(Spans.identity()));
+            if let Some(offline) = Self::offline(&job) {
+                return Ok(offline);
             }
             match self.write(&job).await {
-                Ok(text) => Ok(WrittenSummary::new(text).metadata(offline.metadata)),
+                Ok(text) => Ok(WrittenSummary::new(text).metadata(Spans.write(&job).metadata)),
                 Err(error) => Err(SummarizeError::new(self.identity(), error)),
             }
+        })
+    }
+
+    fn most_at_once(&self) -> usize {
+        self.together.clamp(1, many::MOST)
+    }
+
+    fn summarize_many<'a>(
+        &'a self,
+        jobs: &'a [SummaryJob<'a>],
+    ) -> BoxFuture<'a, Vec<Result<WrittenSummary, SummarizeError>>> {
+        Box::pin(async move {
+            let written = self.write_many(jobs).await;
+            let error = |error| SummarizeError::new(self.identity(), error);
+            written.into_iter().map(|written| written.map_err(error)).collect()
         })
     }
 }

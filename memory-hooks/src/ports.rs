@@ -43,6 +43,8 @@ pub(crate) struct Ports {
     pub(crate) judge: Option<Judge>,
     pub(crate) summarizer: Arc<dyn Summarizer>,
     pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
+    /// True if prompts wait for the summarizer.
+    pub(crate) prompts_wait: bool,
     pub(crate) scorer: Option<Arc<dyn ImportanceScorer>>,
     pub(crate) fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
     pub(crate) strategy: Arc<dyn ContextStrategy>,
@@ -64,6 +66,11 @@ impl Ports {
     /// Author of the summaries of one compaction.
     pub(crate) fn author(&self) -> Arc<dyn Summarizer> {
         self.summarizer.for_compaction().unwrap_or_else(|| Arc::clone(&self.summarizer))
+    }
+
+    /// Author of the summaries that a prompt needs at once.
+    pub(crate) fn author_for_prompt(&self) -> Arc<dyn Summarizer> {
+        if self.prompts_wait { self.author() } else { Arc::clone(&self.fallback_summarizer) }
     }
 
     /// The hooks.

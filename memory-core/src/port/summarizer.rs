@@ -135,6 +135,27 @@ pub trait Summarizer: fmt::Debug + Send + Sync {
 
     /// Writes the summary.
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>>;
+
+    /// Most jobs that are worth passing to [`summarize_many`](Self::summarize_many) at once; 1, the default, if jobs do
+    /// not share costs.
+    fn most_at_once(&self) -> usize {
+        1
+    }
+
+    /// Writes summaries of level SUMMARY, in the order of their jobs, each under the contract of
+    /// [`summarize`](Self::summarize). By default one after the other.
+    fn summarize_many<'a>(
+        &'a self,
+        jobs: &'a [SummaryJob<'a>],
+    ) -> BoxFuture<'a, Vec<Result<WrittenSummary, SummarizeError>>> {
+        Box::pin(async move {
+            let mut written = Vec::with_capacity(jobs.len());
+            for job in jobs {
+                written.push(self.summarize(*job).await);
+            }
+            written
+        })
+    }
 }
 
 /// Reason for a missing summary.

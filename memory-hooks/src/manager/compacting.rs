@@ -149,6 +149,7 @@ impl<'a> Compacting<'a> {
     }
 
     async fn shrink(mut self, budget: u32, scope: ShrinkScope) -> Result<Outcome, MemoryError> {
+        self.author = self.ports.author_for_prompt();
         let strategy = &self.ports.strategy;
         while self.report.tokens_after > budget && self.step(|tree| strategy.shrink(tree, scope)).await? {}
         self.finish().await

@@ -174,6 +174,9 @@ impl History<'_> {
     /// Writes due summaries, so that the tree is that of the conversation's length. On failure the view uses the
     /// existing ones.
     async fn write_due(&mut self) {
+        if !self.ports.prompts_wait {
+            return;
+        }
         match compacting::compact(self.ports, self.request.conversation, &()).await {
             Ok(Outcome { snapshot, refused, .. }) => {
                 self.take(snapshot);

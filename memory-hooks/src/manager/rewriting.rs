@@ -30,6 +30,9 @@ pub struct Resummarize {
     pub level: Option<Level>,
     /// True to include summaries that a person wrote or dissolved.
     pub also_by_person: bool,
+    /// True to select only summaries that the present summarizer did not write: those of its fallback, of another
+    /// model, or of the time before it was chosen.
+    pub fallbacks: bool,
 }
 
 impl Resummarize {
@@ -37,6 +40,7 @@ impl Resummarize {
         into nodes: Option<NodeRange>,
         into level: Option<Level>,
         const also_by_person: bool,
+        const fallbacks: bool,
     }
 }
 
@@ -88,13 +92,14 @@ pub(crate) async fn resummarize(
     let report = ResummarizeReport { tokens_before: tokens, tokens_after: tokens, ..ResummarizeReport::default() };
     let (summarizer, scorer) = (FailureCount::default(), FailureCount::default());
     let author = ports.author();
-    let also_by_person = what.also_by_person;
-    let mut rewriting = Rewriting { ports, conversation, author, also_by_person, summarizer, scorer, report };
+    // Paid answers are recorded soon.
+    let most = if author.most_at_once() > 1 { author.most_at_once() } else { BATCH };
+    let mut rewriting = Rewriting { ports, conversation, author, what, summarizer, scorer, report };
     let mut done = 0;
     progress.report(done, total);
     // Summaries that are written together must not be sources of each other.
     for equals in due.chunk_by(|(one, _), (other, _)| one == other) {
-        for batch in equals.chunks(BATCH) {
+        for batch in equals.chunks(most) {
             rewriting.write(batch).await?;
             done += batch.len() as u64;
             progress.report(done, total);
@@ -126,7 +131,7 @@ struct Rewriting<'a> {
     ports: &'a Ports,
     conversation: &'a ConversationId,
     author: Arc<dyn Summarizer>,
-    also_by_person: bool,
+    what: Resummarize,
     summarizer: FailureCount,
     scorer: FailureCount,
     report: ResummarizeReport,
@@ -140,11 +145,19 @@ impl Rewriting<'_> {
         let words: Vec<_> = batch.iter().map(|(_, id)| snapshot.tree.words_for(*id)).collect();
         let there = self.ports.store.summaries_of(self.conversation, &words).await?;
         let there: HashMap<SummaryId, Summary> = there.into_iter().map(|summary| (summary.id, summary)).collect();
-        let is_by_person = |place: SummaryId| {
-            there.get(&snapshot.tree.words_for(place)).is_some_and(|there| there.body.written_by.is_person())
-        };
-        let meant: Vec<_> = batch.iter().filter(|(_, id)| self.also_by_person || !is_by_person(*id)).copied().collect();
+        let writer_of =
+            |place: SummaryId| there.get(&snapshot.tree.words_for(place)).map(|there| &there.body.written_by);
+        let is_by_person = |place: SummaryId| writer_of(place).is_some_and(WrittenBy::is_person);
+        let mut meant = batch.to_vec();
+        meant.retain(|(_, id)| self.what.also_by_person || !is_by_person(*id));
         self.report.by_person += (batch.len() - meant.len()) as u64;
+        if self.what.fallbacks {
+            let own = self.author.identity();
+            meant.retain(|(_, id)| writer_of(*id) != Some(&own));
+        }
+        if meant.is_empty() {
+            return Ok(());
+        }
         let writer = Writer {
             ports: self.ports,
             conversation: self.conversation,

@@ -32,7 +32,7 @@ impl TreeManager {
 
     async fn view_of(&self, request: &ViewRequest<'_>) -> Result<ManagedView, MemoryError> {
         let ports = &self.ports;
-        if !request.manages {
+        if !request.manages || !ports.prompts_wait {
             let snapshot = Snapshot::read(ports, request.conversation).await?;
             return Ok(self.announced(request, history::view(ports, request, snapshot, Vec::new()).await?));
         }

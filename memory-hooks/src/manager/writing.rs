@@ -1,6 +1,7 @@
 //! Writes planned summaries without recording them.
 
 use std::{
+    collections::HashMap,
     future::poll_fn,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -10,7 +11,8 @@ use memory_core::{
     SummaryId, SummaryMetadata, WrittenBy,
     plan::{Compaction, Merge, Tree},
     port::{
-        Event, Excluded, ImportanceScorer, Losses, ScoreJob, Summarizer, SummaryJob, SummarySource, WrittenSummary,
+        BoxFuture, Event, Excluded, ImportanceScorer, Losses, ScoreJob, SummarizeError, Summarizer, SummaryJob,
+        SummarySource, WrittenSummary,
     },
     time::with_dates,
 };
@@ -134,19 +136,7 @@ impl Writer<'_> {
             }
             let lost = losses.runs().iter().flat_map(|run| run.iter());
             let mut drafts: Vec<_> = lost.map(|node| self.lost_leaf(node)).collect();
-            let mut outcome = Ok(());
-            for (node, leaf) in nodes.iter().zip(leaves) {
-                if self.is_enough() {
-                    break;
-                }
-                match self.write_leaf(node, leaf).await {
-                    Ok(draft) => drafts.push(draft),
-                    Err(error) => {
-                        outcome = Err(error);
-                        break;
-                    }
-                }
-            }
+            let outcome = self.write_nodes(&nodes, &leaves, &mut drafts).await;
             drafts.sort_by_key(|draft| draft.span);
             events.extend(drafts.into_iter().map(Event::Summary));
             outcome?;
@@ -245,28 +235,84 @@ impl Writer<'_> {
         }
     }
 
-    async fn write_leaf(&self, node: &Node, leaf: Hash) -> Result<SummaryDraft, MemoryError> {
-        let span = NodeRange::single(node.id);
+    /// Appends the SUMMARYs of nodes to `drafts`. After an error, or once most answers were awaited, it holds the part
+    /// written so far.
+    async fn write_nodes(
+        &self,
+        nodes: &[Node],
+        leaves: &[Hash],
+        drafts: &mut Vec<SummaryDraft>,
+    ) -> Result<(), MemoryError> {
+        let most = self.author.most_at_once().max(1);
+        for (nodes, leaves) in nodes.chunks(most).zip(leaves.chunks(most)) {
+            if self.is_enough() {
+                break;
+            }
+            let mut given = if most == 1 { HashMap::new() } else { self.write_at_once(nodes).await };
+            for (node, leaf) in nodes.iter().zip(leaves) {
+                drafts.push(self.write_leaf(node, *leaf, given.remove(&node.id)).await?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Summaries of nodes that the author writes together; none for nodes that need none of its words.
+    async fn write_at_once(&self, nodes: &[Node]) -> HashMap<NodeId, Result<WrittenSummary, SummarizeError>> {
+        let mut asked = Vec::new();
+        for node in nodes.iter().filter(|node| !node.is_erased && !node.message.keep_out_of_summaries) {
+            let (source, most) = self.leaf_source(node);
+            let span = NodeRange::single(node.id);
+            if self.for_view || self.known(Level::Summary, span, &[], most).await.is_none() {
+                asked.push((node.id, [source], most));
+            }
+        }
+        if asked.len() < 2 || !self.summarizer.is_left() {
+            return HashMap::new();
+        }
+        let counter = self.ports.counter.as_ref();
+        let excluded: &dyn Excluded = self.redactor;
+        let mut jobs = Vec::with_capacity(asked.len());
+        for (_, source, most) in &asked {
+            jobs.push(SummaryJob::new(Level::Summary, source, *most, counter).excluded(Some(excluded)));
+        }
+        let (answers, is_awaited) = awaiting(self.author.summarize_many(&jobs)).await;
+        if is_awaited {
+            self.awaited.fetch_add(jobs.len(), Ordering::Relaxed);
+        }
+        asked.iter().map(|(node, ..)| *node).zip(answers).collect()
+    }
+
+    /// A message as the source of its SUMMARY, and the most tokens of that.
+    fn leaf_source(&self, node: &Node) -> (SummarySource, u32) {
         let metadata = SummaryMetadata::default()
             .importance(node.importance)
             .topics(self.redactor.clean_topics(&node.topics))
             .line_count(u64::from(node.line_count));
-        let max_tokens = most_tokens(Level::Summary, node.tokens);
+        (self.message(node, metadata), most_tokens(Level::Summary, node.tokens))
+    }
+
+    async fn write_leaf(
+        &self,
+        node: &Node,
+        leaf: Hash,
+        given: Option<Result<WrittenSummary, SummarizeError>>,
+    ) -> Result<SummaryDraft, MemoryError> {
+        let span = NodeRange::single(node.id);
+        let (source, max_tokens) = self.leaf_source(node);
         if node.is_erased {
             // A summary of the message had the leaf alone as its input.
             let input = Hash::of_parts([ERASED.as_bytes(), leaf.as_bytes().as_slice()]);
-            let written = WrittenSummary::new(ERASED).metadata(metadata);
+            let written = WrittenSummary::new(ERASED).metadata(source.metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
         if node.message.keep_out_of_summaries {
             // Topics are content too.
-            let metadata = metadata.topics(Vec::new());
+            let metadata = source.metadata.topics(Vec::new());
             let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
             let written = WrittenSummary::new(KEPT_OUT).metadata(metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
-        let source = self.message(node, metadata);
-        let mut draft = self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await?;
+        let mut draft = self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf], given).await?;
         let text = render::without_name(draft.text.clone(), node.message.voice());
         // A prompt shows the day above the line of one message, so a date may not displace what was said.
         let text = Some(dated(node, &text)).filter(|text| self.ports.counter.count(text) <= max_tokens).unwrap_or(text);
@@ -304,7 +350,7 @@ impl Writer<'_> {
         let sources = self.merged_sources(merge.level, &children).await?;
         let tokens: u32 = children.iter().map(|child| child.body.tokens).sum();
         let inputs: Vec<_> = children.iter().map(|child| child.body.input_hash).collect();
-        self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs).await
+        self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs, None).await
     }
 
     /// The words of a summary that an earlier view needed before it was due, if the same author wrote them.
@@ -330,6 +376,7 @@ impl Writer<'_> {
         children: Vec<SummaryId>,
         max_tokens: u32,
         inputs: &[Hash],
+        given: Option<Result<WrittenSummary, SummarizeError>>,
     ) -> Result<SummaryDraft, MemoryError> {
         let counter = self.ports.counter.as_ref();
         let job = SummaryJob::new(level, &sources, max_tokens, counter).excluded(Some(self.redactor as &dyn Excluded));
@@ -340,7 +387,7 @@ impl Writer<'_> {
         let known = if self.for_view { None } else { self.known(level, span, &children, max_tokens).await };
         let (mut written, written_by) = match known {
             Some(known) => known,
-            None => self.answer(job, span).await?,
+            None => self.answer(job, span, given).await?,
         };
         let metadata = &mut written.metadata;
         metadata.line_count = sources.iter().map(|source| source.metadata.line_count).sum();
@@ -356,11 +403,16 @@ impl Writer<'_> {
         Ok(self.draft(level, span, children, (written, written_by), input_hash))
     }
 
-    /// Summary of the summarizer or its fallback, and its author.
-    async fn answer(&self, job: SummaryJob<'_>, span: NodeRange) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
+    /// Summary of the summarizer, which may be given already, or of its fallback, and its author.
+    async fn answer(
+        &self,
+        job: SummaryJob<'_>,
+        span: NodeRange,
+        given: Option<Result<WrittenSummary, SummarizeError>>,
+    ) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
         let (summarizer, fallback) = (self.author, self.ports.fallback_summarizer.as_ref());
-        if self.summarizer.is_left() {
-            match self.checked(summarizer, job, span).await {
+        if given.is_some() || self.summarizer.is_left() {
+            match self.checked(summarizer, job, span, given).await {
                 Ok(answer) => {
                     self.summarizer.answered();
                     return Ok(answer);
@@ -371,7 +423,7 @@ impl Writer<'_> {
                 }
             }
         }
-        self.checked(fallback, job, span).await
+        self.checked(fallback, job, span, None).await
     }
 
     /// The checked output of `summarizer`, without excluded content, and its author.
@@ -380,17 +432,17 @@ impl Writer<'_> {
         summarizer: &dyn Summarizer,
         job: SummaryJob<'_>,
         span: NodeRange,
+        given: Option<Result<WrittenSummary, SummarizeError>>,
     ) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
         let identity = summarizer.identity();
-        let mut asked = summarizer.summarize(job);
-        let mut is_awaited = false;
-        let answer = poll_fn(|context| {
-            let polled = asked.as_mut().poll(context);
-            is_awaited |= polled.is_pending();
-            polled
-        });
-        let mut written = answer.await?;
-        self.awaited.fetch_add(usize::from(is_awaited), Ordering::Relaxed);
+        let mut written = match given {
+            Some(given) => given?,
+            None => {
+                let (written, is_awaited) = awaiting(summarizer.summarize(job)).await;
+                self.awaited.fetch_add(usize::from(is_awaited && written.is_ok()), Ordering::Relaxed);
+                written?
+            }
+        };
         let breach = |breach: String| MemoryError::Contract { strategy: identity.clone(), breach };
         // The identity after the call may be that of the next author already.
         let written_by = match written.written_by.take() {
@@ -438,6 +490,17 @@ impl Writer<'_> {
             .for_view(self.for_view)
             .erased(self.tree.erased_in(span))
     }
+}
+
+/// Output of a future, and true if it had to be awaited.
+async fn awaiting<T>(mut work: BoxFuture<'_, T>) -> (T, bool) {
+    let mut is_awaited = false;
+    let output = poll_fn(|context| {
+        let polled = work.as_mut().poll(context);
+        is_awaited |= polled.is_pending();
+        polled
+    });
+    (output.await, is_awaited)
 }
 
 /// A score for each job, all in range, and their author; otherwise the breach.

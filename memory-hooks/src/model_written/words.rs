@@ -6,7 +6,7 @@ use super::chunks::Block;
 use crate::render::{FENCE_CLOSE, FENCE_OPEN};
 
 /// Version of the words in this file; must change with any of them.
-pub(super) const VERSION: &str = "2";
+pub(super) const VERSION: &str = "3";
 
 pub(super) const INSTRUCTIONS: &str = "\
 You write the memory of a conversation: short summaries that stand for messages which will not be shown again.
@@ -67,6 +67,32 @@ pub(super) fn request(task: &Task<'_>, blocks: &[Block], most: u32) -> String {
         ),
     };
     format!("{FENCE_OPEN}\n{lines}{FENCE_CLOSE}\n\n{task}")
+}
+
+/// Tokens of the task of a request about many messages, at most, without its list of messages.
+pub(super) const MANY_TOKENS: u32 = 256;
+
+/// A message that asks for a SUMMARY of each of these messages, each of at most so many tokens.
+pub(super) fn many(lines: &str, messages: impl Iterator<Item = (NodeRange, u32)>) -> String {
+    let bounds: Vec<_> = messages.map(|(node, most)| format!("{node} (at most {} words)", words_of(most))).collect();
+    let bounds = bounds.join(", ");
+    format!(
+        "{FENCE_OPEN}\n{lines}{FENCE_CLOSE}\n\nSummarize each message by itself, in one or two sentences: messages {bounds}. \
+         Reply with one JSON object and nothing else, with one entry for each message, in this form:\n\
+         {{\"summaries\": [{{\"message\": NUMBER, \"summary\": \"TEXT\", \"importance\": 0.5, \"topics\": [\"WORD\"], \
+         \"decision\": false, \"code\": false}}]}}\n\
+         importance: from 0 for small talk to 1 for what must never be forgotten. topics: at most three, in words of the \
+         message. decision: true if something is decided. code: true if there is code."
+    )
+}
+
+/// A message that asks again for the entries of messages, each with the fault of the one that was given.
+pub(super) fn repair(faults: impl Iterator<Item = (NodeRange, String)>) -> String {
+    let faults: Vec<_> = faults.map(|(node, fault)| format!("message {node}: {fault}")).collect();
+    format!(
+        "Some entries are missing or wrong:\n{}\nReply with the JSON object for these messages alone.",
+        faults.join("\n")
+    )
 }
 
 /// The task of a request, after its data.

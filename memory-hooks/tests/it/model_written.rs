@@ -348,3 +348,177 @@ fn summaries_may_be_written_anew_by_a_model() {
     assert_eq!((report.rewritten, report.by_fallback), (30, 0));
     assert_eq!(model.requests().len(), 30);
 }
+
+/// Numbers of the messages that a request about several asks for.
+fn numbers(request: &ChatRequest) -> Vec<u64> {
+    let last = request.messages.last().unwrap().text();
+    let (marks, end) = if request.messages.len() == 1 { ("messages ", ". Reply") } else { ("\nmessage ", "\nReply") };
+    let list = last.split_once(marks).unwrap().1.split_once(end).unwrap().0;
+    let number = |part: &str| part.trim_start_matches("message ").split([' ', ':']).next()?.parse().ok();
+    list.split([',', '\n']).filter_map(|part| number(part.trim())).collect()
+}
+
+fn entries(numbers: impl IntoIterator<Item = u64>) -> Message {
+    let entry = |number| {
+        serde_json::json!({"message": number, "summary": format!("Maya rented hall {number}."), "importance": 0.9,
+            "topics": ["hall"], "decision": true, "code": false})
+    };
+    let entries: Vec<_> = numbers.into_iter().map(entry).collect();
+    Message::assistant(serde_json::json!({"summaries": entries}).to_string())
+}
+
+fn halls(count: u64) -> Vec<[SummarySource; 1]> {
+    (1..=count)
+        .map(|node| [source(node, "Maya", &format!("I rented the hall {node} in Bergen for my party."))])
+        .collect()
+}
+
+fn write_many(model: &Arc<ScriptedModel>, halls: &[[SummarySource; 1]]) -> Vec<Result<WrittenSummary, SummarizeError>> {
+    let summarizer = ModelSummarizer::new(Arc::<ScriptedModel>::clone(model)).together(20);
+    let jobs: Vec<_> = halls.iter().map(|source| SummaryJob::new(Level::Summary, source, 24, &WordCounter)).collect();
+    block_on(summarizer.summarize_many(&jobs))
+}
+
+#[test]
+fn many_messages_are_summarized_by_one_request_each_twenty() {
+    let model = Arc::new(ScriptedModel::new(|_, request| Ok(entries(numbers(request)))));
+    let mut halls = halls(45);
+    // A message without words needs no model.
+    halls[3][0].text = " ".to_owned();
+    let written = write_many(&model, &halls);
+    assert_eq!(written.len(), 45);
+    for (number, written) in (1..).zip(&written).filter(|(number, _)| *number != 4) {
+        let written = written.as_ref().unwrap();
+        assert_eq!(written.text, format!("Maya rented hall {number}."));
+        assert!(written.metadata.has_decision && written.metadata.importance > 0.8, "{written:?}");
+        assert!(written.metadata.topics.contains(&"hall".to_owned()));
+        assert_eq!(written.written_by, None);
+    }
+    assert_eq!(written[3].as_ref().unwrap().text, "");
+    let asked: Vec<_> = model.requests().iter().map(|request| numbers(request).len()).collect();
+    assert_eq!(asked, [20, 20, 4]);
+    assert_eq!(model.requests()[0].system.as_deref(), Some(ModelSummarizer::DEFAULT_PROMPT));
+}
+
+#[test]
+fn a_reply_that_lacks_summaries_is_repaired_once() {
+    // The first reply lacks one, invents a number in another, and repeats the request in a third.
+    let model = Arc::new(ScriptedModel::new(|number, request| {
+        Ok(match number {
+            0 => {
+                let mut reply = entries(numbers(request).into_iter().filter(|node| *node != 2)).text();
+                reply =
+                    reply.replace("hall 3.", "hall 1850.").replace("Maya rented hall 4.", "[Message 4, Maya]: hall");
+                Message::assistant(format!("Here it is:\n```json\n{reply}\n```"))
+            }
+            _ => entries(numbers(request).into_iter().filter(|node| *node != 4)),
+        })
+    }));
+    let written = write_many(&model, &halls(6));
+    let failed: Vec<_> = (1..).zip(&written).filter(|(_, written)| written.is_err()).map(|(node, _)| node).collect();
+    assert_eq!(failed, [4]);
+    let requests = model.requests();
+    assert_eq!((requests.len(), numbers(&requests[1])), (2, vec![2, 3, 4]));
+    assert!(requests[1].messages[2].text().contains("a number that the text does not have"));
+}
+
+#[test]
+fn a_model_that_cannot_write_json_fails_after_two_requests() {
+    let model = says("Maya rented many halls in Bergen for her party.");
+    let written = write_many(&model, &halls(12));
+    assert!(written.iter().all(|written| {
+        let error = written.as_ref().unwrap_err().source.downcast_ref::<ModelSummaryError>();
+        matches!(error, Some(ModelSummaryError::NotAsAsked))
+    }));
+    assert_eq!(model.requests().len(), 2);
+    let refusing = says("I'm sorry, but I can't help with that.");
+    let written = write_many(&refusing, &halls(3));
+    let error = written[0].as_ref().unwrap_err().source.downcast_ref::<ModelSummaryError>();
+    assert!(matches!(error, Some(ModelSummaryError::Refused)), "{error:?}");
+}
+
+#[test]
+fn messages_beyond_the_window_are_asked_about_in_smaller_groups() {
+    let model = Arc::new(
+        ScriptedModel::new(|number, request| match number {
+            0 => Err(overflow(1_500)),
+            _ if numbers(request).len() > 1 => Ok(entries(numbers(request))),
+            _ => unreachable!(),
+        })
+        .window(2_400),
+    );
+    let written = write_many(&model, &halls(20));
+    assert!(written.iter().all(Result::is_ok), "{written:?}");
+    let asked: Vec<_> = model.requests().iter().map(|request| numbers(request).len()).collect();
+    assert!(asked[0] < 20 && asked[1] == asked[0] / 2 && asked.iter().skip(1).sum::<usize>() == 20, "{asked:?}");
+}
+
+#[test]
+fn a_failed_request_fails_for_all_its_messages_and_the_next_are_not_asked() {
+    let exhausted = || ChatError::Exhausted { model: "m".into(), detail: "7 of 7 requests".into() };
+    let model = Arc::new(ScriptedModel::new(move |_, _| Err(exhausted())));
+    let written = write_many(&model, &halls(45));
+    assert!(written.iter().all(|written| {
+        let error = written.as_ref().unwrap_err().source.downcast_ref::<ModelSummaryError>();
+        matches!(error, Some(ModelSummaryError::Chat(ChatError::Exhausted { .. })))
+    }));
+    assert_eq!(model.requests().len(), 1);
+}
+
+/// A model that says the same about each message of a request.
+fn writes_many() -> Arc<ScriptedModel> {
+    let said = |number| serde_json::json!({"message": number, "summary": "They spoke."});
+    Arc::new(ScriptedModel::new(move |_, request| {
+        let text = request.messages[0].text();
+        if !text.contains("Reply with one JSON object") {
+            return Ok(Message::assistant("They spoke."));
+        }
+        let entries: Vec<_> = numbers(request).into_iter().map(said).collect();
+        Ok(Message::assistant(serde_json::json!({"summaries": entries}).to_string()))
+    }))
+}
+
+#[test]
+fn a_compaction_asks_one_request_a_twenty_messages_and_records_each_answer() {
+    let model = writes_many();
+    let world = world_of(ModelSummarizer::new(model.clone()).together(20));
+    world.say(long_chat(50));
+    block_on(world.talk.compact()).unwrap();
+    assert_eq!((world.summaries().len(), model.requests().len()), (40, 2));
+    assert!(writers(&world).iter().all(|writer| writer == "model:scripted"));
+}
+
+#[test]
+fn prompts_that_do_not_wait_ask_no_model_and_leave_what_is_due_to_the_background() {
+    let model = writes_many();
+    let summarizer = ModelSummarizer::new(model.clone()).together(20);
+    let world = World::with(|builder, _| builder.summarizer(Arc::new(summarizer)).prompts_wait(false));
+    world.say(long_chat(120));
+    let options = PromptOptions::new(1_500);
+    let prompt = block_on(world.talk.prompt_with("topic7", &options)).unwrap();
+    assert!(prompt.tokens <= 1_500);
+    assert!(model.requests().is_empty());
+    assert!(world.summaries().iter().all(|summary| summary.body.for_view), "nothing that is due was written");
+    block_on(world.talk.compact()).unwrap();
+    let asked = model.requests().len();
+    assert!(asked > 0);
+    let prompt = block_on(world.talk.prompt_with("topic7", &options)).unwrap();
+    assert!(prompt.text().contains("They spoke."), "{}", prompt.text());
+    assert_eq!(model.requests().len(), asked);
+}
+
+#[test]
+fn summaries_of_the_fallback_are_upgraded_and_paid_for_once() {
+    let world = World::new();
+    world.say(long_chat(50));
+    block_on(world.talk.compact()).unwrap();
+    let model = writes_many();
+    let again = World::over(Arc::clone(&world.store), |builder, _| {
+        builder.summarizer(Arc::new(ModelSummarizer::new(model.clone()).together(20)))
+    });
+    let what = Resummarize::default().fallbacks(true);
+    let report = block_on(again.talk.resummarize(what)).unwrap();
+    assert_eq!((report.rewritten, report.by_fallback, model.requests().len()), (40, 0, 2));
+    let report = block_on(again.talk.resummarize(what)).unwrap();
+    assert_eq!((report.rewritten, model.requests().len()), (0, 2));
+}
