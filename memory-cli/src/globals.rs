@@ -1,5 +1,7 @@
 //! Flags that every command takes.
 
+mod chat;
+
 use std::{
     borrow::Cow,
     collections::BTreeMap,
@@ -14,6 +16,7 @@ use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
 use memory_store::{LogStore, Method};
 
+use self::chat::ChatArgs;
 use crate::{
     Access, Config, Recall,
     cli::GLOBAL_OPTIONS,
@@ -52,6 +55,8 @@ pub(crate) struct GlobalArgs {
     /// The directory of ONNX Runtime and the models [default: this user's cache directory]
     #[arg(long, value_name = "DIR", env = MODELS_VARIABLE, value_hint = ValueHint::DirPath)]
     models: Option<OsString>,
+    #[command(flatten)]
+    chat: ChatArgs,
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
@@ -271,6 +276,7 @@ impl Globals {
         config.recall = if self.args.words_only { Recall::Words } else { Recall::Hybrid };
         config.model.clone_from(&self.args.embedding_model);
         config.models = self.models_directory();
+        config.chat = self.args.chat.settings();
         config.region.clone_from(&self.args.region);
         config.plain_http = self.args.plain_http;
         config.reranker = Some(self.args.reranker.clone()).filter(|name| name != "none");

@@ -59,6 +59,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("model list", of::<model::list::Answer<'_>>()),
         ("model migrate", of::<model::migrate::Answer<'_>>()),
         ("model test", of::<model::test::Answer<'_>>()),
+        ("model test (a chat model)", of::<model::chat::Answer>()),
         ("pin", of::<pin::Answer<'_>>()),
         ("plugins check", of::<plugins::check::Answer<'_>>()),
         ("plugins info", of::<plugins::list::Strategy<'_>>()),

@@ -46,6 +46,7 @@ pub(crate) async fn get(tools: &Tools, request: &GetPromptRequestParams) -> Resu
     // The prompt is not that of a running agent, so nothing is recorded.
     let now = SystemClock.now();
     let options = PromptOptions::default().scope(Conversations::All).record(false).now(Some(now)).expands(true);
+    let options = options.smart_context(tools.memory().config().chat.smart_context);
     let prompt = conversation.prompt_with(question, &options).await.map_err(resources::internal)?;
     let used = prompt.used().sentence().unwrap_or_else(|| "memory used: the conversation itself".to_owned());
     let about = format!("{} of {}; {used}", RECALL, conversation.id());

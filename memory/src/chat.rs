@@ -19,6 +19,8 @@ pub struct ModelSummaries {
     pub system_prompt: Option<String>,
     /// Limits of requests; none by default.
     pub limits: SpendLimits,
+    /// The most messages whose SUMMARYs one request asks for, at most 20; 0 and 1, the default, stand for one.
+    pub together: usize,
 }
 
 impl ModelSummaries {
@@ -26,12 +28,13 @@ impl ModelSummaries {
         some model: Arc<dyn ChatModel>,
         some into system_prompt: String,
         limits: SpendLimits,
+        const together: usize,
     }
 
     /// The summarizer; `None` without a model.
     pub(crate) fn summarizer(self, agents: Option<Arc<dyn ChatModel>>, timeout: Duration) -> Option<ModelSummarizer> {
         let model = timed(self.model.or(agents)?, timeout);
-        let summarizer = ModelSummarizer::new(model).limits(self.limits);
+        let summarizer = ModelSummarizer::new(model).limits(self.limits).together(self.together.max(1));
         Some(match self.system_prompt {
             Some(prompt) => summarizer.system_prompt(prompt),
             None => summarizer,

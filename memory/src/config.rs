@@ -1,6 +1,6 @@
 //! Configuration: the place of the store, and the ways to read it.
 
-use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
 use memory_core::OwnerId;
@@ -43,6 +43,8 @@ pub struct Config {
     /// The embedding model, as [`ModelSource`](memory_embed::ModelSource) parses it, or a remote one (`bedrock:…`,
     /// `openai:…`). By default the store's own, and for a new store the best one that is present.
     pub model: Option<String>,
+    /// Chat models: who writes summaries, and the limits of what is spent. None by default, and nothing is asked.
+    pub chat: ChatSettings,
     /// The AWS region of a Bedrock model; the environment's by default.
     pub region: Option<String>,
     /// True if the key of a remote model may be sent over plain http to another machine, where others can read it.
@@ -97,6 +99,72 @@ pub enum Recall {
     Words,
 }
 
+/// Summarizer instead of which a chat model writes; with another one, the user has chosen who writes.
+const OFFLINE: &str = "spans";
+
+/// Name that stands for no chat model.
+pub(crate) const NO_MODEL: &str = "none";
+
+/// Chat models of a configuration.
+#[derive(Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChatSettings {
+    /// The model: `openai:NAME`, `anthropic:NAME` or `bedrock:NAME`, with `?window=TOKENS` where the window is not the
+    /// provider's; `none` for none. It writes summaries, unless [`Config::summarizer`] is another than the default.
+    pub model: Option<String>,
+    /// A model for summaries instead; `none` leaves them to the summarizer.
+    pub summary_model: Option<String>,
+    /// Instructions for summaries instead of [the default ones](memory_hooks::ModelSummarizer::DEFAULT_PROMPT).
+    pub summary_prompt: Option<String>,
+    /// True if `model` judges, while a prompt waits, which summaries matter for its question; the turns under them are
+    /// shown verbatim. Prompts ask for it by [`PromptOptions::smart_context`](crate::PromptOptions::smart_context).
+    pub smart_context: bool,
+    /// Address of the service; that of the provider's environment variable by default, or else the provider's own.
+    pub base_url: Option<String>,
+    /// Environment variable with the key; the provider's by default.
+    pub key_variable: Option<String>,
+    /// The most requests of one day in UTC, of all processes with this store.
+    pub requests_per_day: Option<u64>,
+    /// The most tokens of one day in UTC, of requests and replies together.
+    pub tokens_per_day: Option<u64>,
+    /// The most requests of this process.
+    pub requests_per_run: Option<u64>,
+    /// The most tokens of this process, of requests and replies together.
+    pub tokens_per_run: Option<u64>,
+}
+
+impl ChatSettings {
+    memory_core::setters! {
+        some into model: String,
+        some into summary_model: String,
+        some into summary_prompt: String,
+        const smart_context: bool,
+        some into base_url: String,
+        some into key_variable: String,
+        const some requests_per_day: u64,
+        const some tokens_per_day: u64,
+        const some requests_per_run: u64,
+        const some tokens_per_run: u64,
+    }
+}
+
+impl fmt::Debug for ChatSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address may contain a password.
+        f.debug_struct("ChatSettings")
+            .field("model", &self.model)
+            .field("summary_model", &self.summary_model)
+            .field("smart_context", &self.smart_context)
+            .field("base_url", &self.base_url.as_deref().map(memory_embed::redacted))
+            .field("key_variable", &self.key_variable)
+            .field("requests_per_day", &self.requests_per_day)
+            .field("tokens_per_day", &self.tokens_per_day)
+            .field("requests_per_run", &self.requests_per_run)
+            .field("tokens_per_run", &self.tokens_per_run)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Config {
     /// The manager of a configuration that names no other.
     pub const DEFAULT_MANAGER: &str = "hierarchical";
@@ -113,12 +181,13 @@ impl Config {
             tokens: Some(TokenBits::default()),
             manager: Self::DEFAULT_MANAGER.to_owned(),
             manager_settings: String::new(),
-            summarizer: "spans".to_owned(),
+            summarizer: OFFLINE.to_owned(),
             scorer: "rules".to_owned(),
             configurations: BTreeMap::new(),
             plugins: Vec::new(),
             models: None,
             model: None,
+            chat: ChatSettings::default(),
             region: None,
             plain_http: false,
             reranker: None,
@@ -148,6 +217,7 @@ impl Config {
         plugins: Vec<PathBuf>,
         some into models: PathBuf,
         some into model: String,
+        chat: ChatSettings,
         some into region: String,
         const plain_http: bool,
         some into reranker: String,
@@ -166,6 +236,19 @@ impl Config {
     #[must_use]
     pub fn archive_limits(&self) -> ArchiveLimits {
         ArchiveLimits::default().messages(self.max_num_archived_messages).bytes(self.max_memory_archived_messages)
+    }
+
+    /// True if a chat model is to write summaries.
+    #[must_use]
+    pub fn asks_chat_model(&self) -> bool {
+        self.summary_model().is_some()
+    }
+
+    /// The name of the chat model that writes summaries; `None` if none is named, or another summarizer is.
+    pub(crate) fn summary_model(&self) -> Option<&str> {
+        let ChatSettings { model, summary_model, .. } = &self.chat;
+        let named = summary_model.as_deref().or(model.as_deref()).filter(|name| *name != NO_MODEL);
+        named.filter(|_| self.summarizer == OFFLINE)
     }
 
     /// True if the manager is the semantic one, which also recalls exact messages for each message of the user.

@@ -79,6 +79,7 @@ mod background;
 pub mod blocking;
 mod builder;
 mod chat;
+mod chat_models;
 mod config;
 mod derived;
 mod embedding;
@@ -90,12 +91,13 @@ pub mod parts;
 mod pool;
 mod remote_model;
 mod reranking;
+mod spending;
 mod usage;
 
 pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
 pub use chat::ModelSummaries;
-pub use config::{Access, Config, Recall};
+pub use config::{Access, ChatSettings, Config, Recall};
 pub use heap::limit_heap_arenas;
 pub use memory::{Memory, open};
 #[doc(hidden)]
@@ -114,6 +116,7 @@ pub use memory_hooks::{
 pub use memory_search::{ArchiveLimits, FindRequest, Found, Match};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
+pub use spending::DaySpending;
 pub use usage::Usage;
 
 /// Parts of answers, down to single statements.
@@ -154,12 +157,12 @@ pub mod port {
     pub use memory_core::{
         ModelId, OWN_TOOLS, SummaryMetadata, ViewId, WrittenBy,
         port::{
-            BoxError, BoxFuture, Breakpoint, CachedInMemory, ChatError, ChatModel, ChatReply, ChatRequest, Clock,
-            CompactionReport, ContextStrategy, ConversationManager, Derived, EmbedError, Embedder, Excluded,
-            ExtendedManager, ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState, Progress, ReduceCause,
-            Reranker, RetrieveError, ScoreError, ScoreJob, ScoreScale, Source, Spawner, Store, StoreError,
-            SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, ViewBody, ViewPiece, ViewRequest,
-            WrittenSummary,
+            BoxError, BoxFuture, Breakpoint, CachedInMemory, ChatError, ChatEvent, ChatEvents, ChatModel, ChatReply,
+            ChatRequest, ChatUsage, Clock, CompactionReport, ContextStrategy, ConversationManager, Derived, EmbedError,
+            Embedder, Excluded, ExtendedManager, ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState,
+            Progress, ReduceCause, Reranker, RetrieveError, ScoreError, ScoreJob, ScoreScale, Source, Spawner,
+            StopReason, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
+            ToolSpec, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
         },
     };
     pub use memory_hooks::{ModelSummarizer, ModelSummaryError, SystemClock};
@@ -175,9 +178,10 @@ pub mod text {
     pub use memory_search::{Excerpted, excerpt};
 }
 
-/// Embedding models: their names, and the model that a store records.
+/// Models: embedding models by their names, the one that a store records, and chat models.
 pub mod models {
     pub use crate::{
+        chat_models::{ChatModelError, chat_model, names_chat_model, spending},
         embedding::{ModelRecord, PREFERRED, RecordError, load, of_store},
         model_names::{DEFAULT_RERANKER, SHORT_NAMES, from_anywhere, full_name, source_of, without_precision},
         remote_model::{RemoteModelError, is_remote},

@@ -20,6 +20,7 @@ pub use crate::derived::derived;
 use crate::{
     Access, Config, Recall,
     background::BackupError,
+    chat_models::{self, ChatModelError},
     embedding::{self, RecordError},
     erasing,
     remote_model::RemoteModelError,
@@ -91,6 +92,9 @@ pub enum OpenError {
     /// The store's record of its embedding model cannot be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The configuration names a chat model that cannot be used.
+    #[error(transparent)]
+    ChatModel(#[from] ChatModelError),
     /// A strategy cannot be created: no such name, a configuration that it does not accept, or a plugin that refuses to
     /// start.
     #[error(transparent)]
@@ -241,16 +245,23 @@ fn wire(
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
     // Fallbacks have their default configuration: a configuration belongs to the strategy that was chosen.
     let fallbacks = Registry::with_builtins();
+    let by_model = if own.has_summarizer() { None } else { chat_models::summarizer(config)? };
+    let prompts_wait = by_model.is_none();
+    let summarizer = match by_model {
+        Some(summarizer) => summarizer,
+        None => registry.summarizer(&config.summarizer)?,
+    };
     let memory = Memory::builder()
         .store(seen.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
-        .summarizer(registry.summarizer(&config.summarizer)?)
+        .summarizer(summarizer)
+        .prompts_wait(prompts_wait)
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
         .strategy(strategy_named(&config.manager, &config.manager_settings)?);
-    let memory = own.or(memory).build()?;
+    let memory = own.or(chat_models::with_judge(memory, config)?).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }
 

@@ -191,12 +191,14 @@ impl Args {
 }
 
 async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<()> {
-    let runtime = open(&globals.config(Access::Update)?)?;
+    let config = globals.config(Access::Update)?;
+    let runtime = open(&config)?;
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let scope = args.others.scope(&runtime).await?;
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
     options.follow_mentions = args.follow_mentions;
+    options.smart_context = config.chat.smart_context;
     options.instructions.clone_from(&args.system);
     let mut context = match (args.turn, question) {
         (true, "") => conversation.turn(&options).await?,

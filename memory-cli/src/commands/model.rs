@@ -1,5 +1,6 @@
 //! `memory model`: embedding models and their runtime.
 
+pub(crate) mod chat;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod fetch;
@@ -28,7 +29,8 @@ enum Command {
     /// Make the graphs of a model from its weights, in 32-bit floats and, if the results are the same, in 8-bit
     /// integers
     Convert(convert::Args),
-    /// Test the embedding set-up alone: model, dimensions, speed, and whether similar texts get similar vectors
+    /// Test the embedding set-up alone: model, dimensions, speed, and whether similar texts get similar vectors; or a
+    /// chat model, by one small request
     Test(test::Args),
     /// Compare two models on this store: what is found, time, size and cost
     Compare(compare::Args),

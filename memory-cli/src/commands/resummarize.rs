@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Also those that a person wrote or dissolved, which stay otherwise
     #[arg(long)]
     also_by_person: bool,
+    /// Only those that the present summarizer did not write: of its fallback, of another model, or older than it
+    #[arg(long)]
+    fallbacks: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -33,6 +36,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let id = args.conversation.id(&runtime).await?;
     let output = globals.output;
     let what = Resummarize::default().nodes(args.nodes).level(args.level).also_by_person(args.also_by_person);
+    let what = what.fallbacks(args.fallbacks);
     let bar = output.bar("summarizing");
     let written = runtime.memory.conversation(id.clone()).resummarize_with(what, &bar).await;
     bar.finish();

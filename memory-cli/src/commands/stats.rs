@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use self::bytes::Bytes;
 use super::resolve;
-use memory::{ArchiveLimits, Usage, answer::Archived, parts::derived};
+use memory::{ArchiveLimits, DaySpending, Usage, answer::Archived, models, parts::derived};
 
 use crate::{Access, globals::Globals, open, output::grouped};
 
@@ -24,6 +24,8 @@ use crate::{Access, globals::Globals, open, output::grouped};
 ///
 /// `in full` are the tokens of a view that shows every message word for word, `view` those of the smallest view that
 /// covers every message; both count what a message costs beside its text.
+///
+/// Requests to chat models are counted by day (UTC), with the tokens as the providers count them.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -36,12 +38,17 @@ pub(crate) struct Args {
     by: Option<Period>,
 }
 
+/// Most days of the table of what was spent.
+const DAYS: usize = 14;
+
 /// Contents of a store, and their bytes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     conversations: Vec<OfOne<'a>>,
     /// Figures of the whole store; null if an owner sees only a part of it.
     store: Option<bytes::OfStore>,
+    /// Requests to chat models by day, oldest first; null if an owner sees only a part of the store.
+    spending: Option<&'a [DaySpending]>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -94,6 +101,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         archived.push(limits.archived(&*runtime.store, &state).await?);
         all.push((id, stats, messages));
     }
+    let spending = models::spending(&config);
     let output = globals.output;
     if output.json {
         let conversations = all.iter().zip(&archived).map(|((id, stats, messages), archived)| OfOne {
@@ -103,7 +111,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             archive: *archived,
         });
         let conversations = conversations.collect();
-        return Ok(output.value(&Answer { conversations, store: sees_all.then(|| bytes.of_store()) })?);
+        return Ok(output.value(&Answer {
+            conversations,
+            store: sees_all.then(|| bytes.of_store()),
+            spending: sees_all.then_some(&spending),
+        })?);
     }
     let header = [
         "conversation",
@@ -137,6 +149,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     output.line("")?;
     let messages: Vec<_> = all.iter().map(|(id, _, messages)| (id, *messages)).collect();
     bytes.print(output, &messages, sees_all)?;
+    if sees_all && !spending.is_empty() {
+        output.line("")?;
+        let rows = spending.iter().rev().take(DAYS).map(|day| {
+            let models: Vec<_> = day.models.iter().map(|(model, requests)| format!("{model} {requests}")).collect();
+            let numbers = [day.requests, day.prompt_tokens, day.cached_tokens, day.reply_tokens].map(grouped);
+            let [requests, asked, cached, replied] = numbers;
+            [day.day.clone(), requests, asked, cached, replied, models.join(", ")]
+        });
+        output.table(["chat models", "requests", "tokens asked", "cached", "replied", "requests by model"], rows)?;
+    }
     if limits != ArchiveLimits::default() {
         output.line("")?;
         let rows = all

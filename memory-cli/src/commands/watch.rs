@@ -20,7 +20,7 @@ use crate::{Access, failure, globals::Globals, output::grouped, terminal::To};
 /// Follows transcripts of Claude Code and Codex while they are written, and takes what is new into the store.
 ///
 /// It goes on where it stood, and ends at Ctrl-C or SIGTERM. Summaries and embeddings are made later: `memory index`
-/// embeds, the next `memory context` summarizes.
+/// embeds, the next `memory context` summarizes. With a chat model (--chat-model) summaries are written meanwhile.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Directories with transcripts, such as ~/.claude/projects, or single files. Links in directories are not followed
@@ -45,7 +45,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     let stop = Stop::listen()?;
-    let capture = Capture::open(globals.config(Access::Write)?)?;
+    let config = globals.config(Access::Write)?;
+    // A chat model writes summaries in the background of an open memory; nothing is embedded.
+    let memory = match config.asks_chat_model() {
+        true => Some(memory::Builder::of(config.clone().without_model()).open()?),
+        false => None,
+    };
+    let capture = match &memory {
+        Some(memory) => Capture::new(memory),
+        None => Capture::open(config)?,
+    };
     let mut files = WatchedFiles::new(&args.paths);
     loop {
         for changed in files.look() {
@@ -53,6 +62,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 break;
             }
             take(&capture, &mut files, &changed, args.once, globals).await?;
+        }
+        if let Some(memory) = memory.as_ref().filter(|_| args.once && !stop.is_asked()) {
+            memory.catch_up().await?;
         }
         if args.once || stop.wait(Duration::from_secs(args.every)) {
             return Ok(());

@@ -9,7 +9,9 @@ use clap::{Arg, ArgAction, Command, builder::ValueParser};
 
 /// Options of every command, at the top of the file. [`MANAGER_SETTINGS`] and [`CONFIGURE`] are tables.
 const TOP: &str = "store owner embedding-model words-only models reranker min-score max-num-archived-messages \
-                   max-memory-archived-messages embedding-cache-mb vectors region plain-http manager summarizer scorer \
+                   max-memory-archived-messages embedding-cache-mb vectors chat-model chat-base-url chat-key-variable summary-model \
+                   summary-prompt smart-context chat-requests-per-day chat-tokens-per-day chat-requests-per-run \
+                   chat-tokens-per-run region plain-http manager summarizer scorer \
                    plugins lock-timeout manager-settings configure";
 
 /// The table of the manager's settings.
@@ -204,7 +206,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 60] = [
+        const OF_A_CALL: [&str; 61] = [
             "again",
             "agent",
             "all",
@@ -226,6 +228,7 @@ mod tests {
             "during",
             "expand",
             "explain",
+            "fallbacks",
             "for-model",
             "force",
             "format",

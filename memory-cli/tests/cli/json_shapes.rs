@@ -26,7 +26,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.md");
 /// Line after which the page is made from the schemas.
 const MADE: &str = "<!-- made from the schemas: UPDATE_DOCS=1 cargo test -p memory-cli json_page -->\n";
 /// Commands that no test runs, because they need a network or the runtime of a model with layers.
-const NOT_RUN: [&str; 2] = ["model fetch", "model convert"];
+const NOT_RUN: [&str; 3] = ["model test (a chat model)", "model fetch", "model convert"];
 /// Documents and protocols that other pages describe.
 const ELSEWHERE: [(&str, &str); 4] = [
     ("bridge", "[strands.md](strands.md)"),

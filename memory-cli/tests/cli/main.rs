@@ -6,6 +6,8 @@ mod bridge_answers;
 mod browse;
 #[cfg(all(target_os = "linux", feature = "tui"))]
 mod browse_keys;
+#[cfg(feature = "chat")]
+mod chat_models;
 mod compare;
 mod completions;
 mod configuration;

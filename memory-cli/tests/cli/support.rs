@@ -38,6 +38,8 @@ pub(crate) fn memory() -> Command {
         .env_remove("MEMORY_MCP_TOKEN")
         .env_remove("MEMORY_LOCK_TIMEOUT")
         .env_remove("MEMORY_SCORER")
+        .env_remove("MEMORY_CHAT_MODEL")
+        .env_remove("MEMORY_SUMMARY_MODEL")
         .env_remove("CLAUDE_CONFIG_DIR")
         .env_remove("CODEX_HOME");
     command

@@ -1,4 +1,4 @@
-//! `memory model test`: tests the embedding set-up alone.
+//! `memory model test`: tests the embedding set-up alone, or a chat model.
 
 use std::time::Instant;
 
@@ -9,12 +9,14 @@ use memory_core::port::Embedder;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Access, globals::Globals};
+use super::chat;
+use crate::{Access, Config, globals::Globals};
 
-/// Tests the embedding set-up alone.
+/// Tests the embedding set-up alone, or a chat model.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The model [default: that of the store, else the best one that is present]
+    /// The embedding model [default: that of the store, else the best one that is present]; or a chat model, as in
+    /// anthropic:NAME
     model: Option<String>,
 }
 
@@ -60,6 +62,9 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if args.model.is_some() {
         config.model.clone_from(&args.model);
     }
+    if let Some(name) = args.model.as_deref().filter(|name| is_chat_model(name, &config)) {
+        return chat::run(name, &config, globals.output).await;
+    }
     let started = Instant::now();
     let embedder = match &config.model {
         Some(name) => models::load(&config, name)?,
@@ -102,6 +107,11 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         embedder.model()
     );
     Ok(())
+}
+
+/// True if a name is that of a chat model: it has the prefix of one, and names no embedding model.
+fn is_chat_model(name: &str, config: &Config) -> bool {
+    models::names_chat_model(name) && (!models::is_remote(name) || models::load(config, name).is_err())
 }
 
 /// Seconds per question, and messages per second.
