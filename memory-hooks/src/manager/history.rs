@@ -358,34 +358,39 @@ impl History<'_> {
     /// reach for one to exist.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.lead());
-        // Plans cost more or less when they are written out: the best that fits, and the least that does not.
-        let mut best: Option<(u32, HistoryPart)> = None;
-        let mut over: Option<u32> = None;
+        // Plans cost more or less when they are written out: the finest that fits, and the coarsest that does not.
+        let mut best: Option<(Tried, HistoryPart)> = None;
+        let mut over: Option<Tried> = None;
         for _ in 0..TRIES {
             let cut = match self.plan(estimate) {
                 Ok(cut) => cut,
                 Err(PlanError::BudgetTooSmall { .. }) => break,
                 Err(error) => return Err(error.into()),
             };
-            let history = self.render(&cut).await?;
-            let excess = history.tokens.saturating_sub(limit);
-            if excess == 0 {
-                let free = limit - history.tokens;
-                let is_finest = best.as_ref().is_some_and(|(_, best)| history.tokens <= best.tokens) && over.is_none();
-                best = Some((estimate, history));
-                if is_finest || free <= limit / 40 {
-                    break;
+            match (&mut best, &mut over) {
+                // A plan that was written out before says only where the next one is.
+                (Some((tried, _)), None) if tried.cut == cut => break,
+                (Some((tried, _)), _) if tried.cut == cut => tried.estimate = estimate,
+                (_, Some(tried)) if tried.cut == cut => tried.estimate = estimate,
+                _ => {
+                    let history = self.render(&cut).await?;
+                    let tried = Tried { estimate, tokens: history.tokens, cut };
+                    if tried.tokens > limit {
+                        over = Some(tried);
+                    } else {
+                        let is_coarser = best.as_ref().is_some_and(|(best, _)| tried.tokens <= best.tokens);
+                        let is_full = limit - tried.tokens <= limit / 40;
+                        best = Some((tried, history));
+                        if is_full || is_coarser && over.is_none() {
+                            break;
+                        }
+                    }
                 }
-                estimate = over.map_or(estimate.saturating_add(free), |over| estimate.midpoint(over));
-            } else {
-                over = Some(estimate.min(cut.tokens));
-                estimate = match &best {
-                    Some((fits, _)) => fits.midpoint(estimate),
-                    None => estimate.min(cut.tokens).saturating_sub(excess),
-                };
             }
-            let is_known = best.as_ref().is_some_and(|(fits, _)| estimate <= fits.saturating_add(limit / 50));
-            if estimate == 0 || is_known {
+            let before = estimate;
+            estimate = next_estimate(best.as_ref().map(|(best, _)| best), over.as_ref(), limit);
+            let is_known = best.as_ref().is_some_and(|(best, _)| estimate <= best.estimate.saturating_add(limit / 50));
+            if estimate == 0 || estimate == before || is_known {
                 break;
             }
         }
@@ -460,6 +465,40 @@ impl History<'_> {
         let all = read.into_iter().chain(self.snapshot.unrecorded.iter().cloned());
         Ok(all.filter_map(|summary| Some((*places.get(&summary.id)?, summary))).collect())
     }
+}
+
+/// A plan that was written out.
+struct Tried {
+    /// Budget of the plan.
+    estimate: u32,
+    /// Tokens of its text.
+    tokens: u32,
+    cut: Cut,
+}
+
+/// Budget of the next plan: where the straight line between what fits and what does not reaches `limit`, so that few
+/// plans are needed.
+fn next_estimate(best: Option<&Tried>, over: Option<&Tried>, limit: u32) -> u32 {
+    // The text of half of the tokens that are accepted as a rest is aimed at.
+    let aim = limit - limit / 80;
+    let scaled = |from: u32, by: u32, of: u32| u64::from(from) * u64::from(by) / u64::from(of.max(1));
+    let next = match (best, over) {
+        (Some(best), Some(over)) => {
+            let (span, rise) = (over.estimate.saturating_sub(best.estimate), over.tokens.saturating_sub(best.tokens));
+            let step = scaled(span, aim.saturating_sub(best.tokens), rise);
+            // The line may be steep at one end.
+            u64::from(best.estimate) + step.clamp(u64::from(span / 8), u64::from(span - span / 8))
+        }
+        (Some(best), None) => {
+            u64::from(best.estimate) + scaled(best.estimate, aim.saturating_sub(best.tokens), best.tokens)
+        }
+        (None, Some(over)) => {
+            let most = over.estimate.min(over.cut.tokens);
+            u64::from(most.saturating_sub(over.tokens.saturating_sub(limit)))
+        }
+        (None, None) => 0,
+    };
+    u32::try_from(next).unwrap_or(u32::MAX)
 }
 
 pub(super) fn failed(error: &dyn Error) -> Notice {
