@@ -36,15 +36,16 @@ const EXPANDS: u32 = 1;
 const RUNNING: u32 = 2;
 const SAYS_NONE: u32 = 4;
 const NAMES_RULES: u32 = 8;
+const WHOLE_SENTENCES: u32 = 16;
 
 impl Layout {
     const QUESTION: u32 = 12;
     /// The number of the newest layout.
-    pub(crate) const NEWEST: u32 = Self::QUESTION + EXPANDS + RUNNING + SAYS_NONE + NAMES_RULES;
+    pub(crate) const NEWEST: u32 = Self::QUESTION + EXPANDS + RUNNING + SAYS_NONE + NAMES_RULES + WHOLE_SENTENCES;
 
     /// The layout of a prompt for a question. With `expands` the reader has a tool that gives whole messages.
     pub(crate) const fn for_question(expands: bool) -> Self {
-        Self(Self::QUESTION + if expands { EXPANDS } else { 0 })
+        Self(Self::QUESTION + WHOLE_SENTENCES + if expands { EXPANDS } else { 0 })
     }
 
     /// The layout of a running agent's prompts: recalled words stand before the message of the user that they were
@@ -87,6 +88,11 @@ impl Layout {
     /// True if the reader has a tool that gives whole messages.
     pub(crate) const fn expands(self) -> bool {
         self.is_first() || self.has(EXPANDS)
+    }
+
+    /// True if texts are cut between sentences, not for a few tokens, and without the reminders of harnesses.
+    pub(crate) const fn has_whole_sentences(self) -> bool {
+        self.has(WHOLE_SENTENCES)
     }
 
     /// Number of the layout in recorded views.

@@ -37,6 +37,9 @@ impl TextLimits {
     pub(crate) fn shortened(&self, mut node: Node, counter: &dyn TokenCounter) -> Node {
         let is_last_turn = self.last_turn.is_some_and(|turn| turn.contains(node.id));
         // The first layouts cut texts of the last turn alone.
+        if self.layout.has_whole_sentences() && !self.layout.is_running() {
+            node.message.replace_texts(&without_reminders);
+        }
         let cuts_texts = !self.layout.is_first() || self.layout.is_running() || is_last_turn;
         let Some(most) = self.of(node.id) else { return node };
         let count = |text: &str| counter.count(text);
@@ -139,7 +142,9 @@ impl Shortener<'_> {
     pub(crate) fn head_and_tail(&self, text: &str, node: NodeId, most: u32) -> Option<String> {
         let Self { layout, unit, count } = self;
         let units = count(text);
-        if units <= most {
+        // A mark of what is left out costs as much as a sentence.
+        let spared = if layout.has_whole_sentences() { MARKED.min(most / 4) } else { 0 };
+        if units <= most.saturating_add(spared) {
             return None;
         }
         let whole = if layout.expands() { format!(": expand_node({node}) gives all of it") } else { String::new() };
@@ -151,7 +156,10 @@ impl Shortener<'_> {
             let head = before(text, usize::try_from(keep * 2 / 3).unwrap_or(usize::MAX));
             let tail = usize::try_from(keep / 3).unwrap_or(usize::MAX).min(text.len() - head);
             let tail = after(text, text.len() - tail);
-            let (head, tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+            let (mut head, mut tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+            if layout.has_whole_sentences() {
+                (head, tail) = (sentences_before(head), sentences_after(tail));
+            }
             let kept = count(head).saturating_add(count(tail));
             if kept <= most || keep == 0 {
                 let gone = units.saturating_sub(kept);
@@ -160,6 +168,51 @@ impl Shortener<'_> {
             keep = keep * 3 / 4;
         }
     }
+}
+
+/// Tokens of a mark of what is left out, for which nothing shorter is cut.
+const MARKED: u32 = 40;
+
+/// The beginning of a text up to its last end of a sentence or a line, or all of it if that is less than half.
+fn sentences_before(text: &str) -> &str {
+    let end = ends(text).filter(|end| *end >= text.len() / 2).last();
+    end.and_then(|end| text.get(..end)).unwrap_or(text).trim_end()
+}
+
+/// The rest of a text from its first begin of a sentence or a line, or all of it if that is less than half.
+fn sentences_after(text: &str) -> &str {
+    let begin = ends(text).find(|end| *end <= text.len() / 2);
+    begin.and_then(|begin| text.get(begin..)).unwrap_or(text).trim_start()
+}
+
+/// Places after the ends of sentences and lines. A full stop after a digit may be that of an ordinal.
+fn ends(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let is_end = |(at, sign): (usize, char)| {
+        let end = at + sign.len_utf8();
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let is_followed = text.get(end..).is_some_and(|rest| rest.starts_with(char::is_whitespace));
+        let is_sentence = match sign {
+            '\n' | '。' | '！' | '？' => true,
+            '.' => is_followed && !before.is_some_and(|c| c.is_ascii_digit()),
+            '!' | '?' | '…' | '۔' | '।' | '؟' => is_followed,
+            _ => false,
+        };
+        is_sentence.then_some(end)
+    };
+    text.char_indices().filter_map(is_end)
+}
+
+/// The text without the reminders that a coding agent adds to results and requests; `None` if it has none.
+fn without_reminders(text: &str) -> Option<String> {
+    const OPEN: &str = "<system-reminder>";
+    const CLOSE: &str = "</system-reminder>";
+    let (mut shown, mut rest) = (String::new(), text);
+    while let Some((before, behind)) = rest.split_once(OPEN) {
+        let Some((_, after)) = behind.split_once(CLOSE) else { break };
+        shown.push_str(before);
+        rest = after;
+    }
+    (rest.len() < text.len()).then(|| (shown + rest).trim_end().to_owned())
 }
 
 /// Place at or next to a byte where a text may be cut.

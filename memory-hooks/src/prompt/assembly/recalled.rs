@@ -39,6 +39,8 @@ struct Beside {
     standing: Vec<Part>,
     recalled: Vec<Part>,
     pinned: Vec<Part>,
+    /// True if words that bear on the question found no room.
+    has_no_room: bool,
 }
 
 impl Assembly<'_> {
@@ -95,7 +97,8 @@ impl Assembly<'_> {
             let of_corrections = share_of(self.options.budget, CORRECTIONS);
             let corrections = self.corrections(&shown, &recalled, of_corrections, &mut losses).await?;
             recalled.extend(corrections);
-            let mut beside = Beside { standing: standing.clone(), recalled, pinned };
+            let has_no_room = recall.no_room.is_some();
+            let mut beside = Beside { standing: standing.clone(), recalled, pinned, has_no_room };
             let mut prompt = self.close(history, &beside, most);
             while prompt.tokens > most
                 && let Some(least) = take_least(&mut recall.excerpts)
@@ -154,11 +157,12 @@ impl Assembly<'_> {
     /// The prompt of a history and the parts next to it. It says that nothing bears on the question, where `most` tokens
     /// allow that.
     fn close(&self, history: &History, beside: &Beside, most: u32) -> Prompt {
+        let has_no_room = beside.has_no_room;
         let beside = in_order(beside);
         let is_recalled = |part: &Part| part.kind == PieceKind::Recalled;
         let may_recall = self.parts.retriever.is_some() && self.parts.strategy.recalls();
         let asks = !self.tail.question.trim().is_empty() && !is_small_talk(self.tail.question);
-        let says_none = may_recall && asks && !history.is_whole && !beside.iter().any(is_recalled);
+        let says_none = may_recall && asks && !has_no_room && !history.is_whole && !beside.iter().any(is_recalled);
         let shown = history.shown.iter().cloned().chain(beside).collect();
         let prompt = self.written(shown, if says_none { self.layout.saying_none() } else { self.layout });
         if says_none && prompt.tokens > most { self.written(prompt.parts, self.layout) } else { prompt }
@@ -348,14 +352,19 @@ impl Beside {
     fn without(&self, verbatim: &[NodeRange]) -> Self {
         let is_new = |part: &&Part| part.elsewhere.is_some() || !verbatim.iter().any(|run| run.covers(part.nodes));
         let left = |parts: &[Part]| parts.iter().filter(is_new).cloned().collect();
-        Self { standing: left(&self.standing), recalled: left(&self.recalled), pinned: left(&self.pinned) }
+        Self {
+            standing: left(&self.standing),
+            recalled: left(&self.recalled),
+            pinned: left(&self.pinned),
+            has_no_room: self.has_no_room,
+        }
     }
 }
 
 /// Standing lines of messages that are not recalled, then the recalled messages, then those of other conversations,
 /// each in order. The conversation whose last message is the oldest comes first.
 fn in_order(beside: &Beside) -> Vec<Part> {
-    let Beside { standing, recalled, pinned } = beside;
+    let Beside { standing, recalled, pinned, .. } = beside;
     let (mut elsewhere, mut pieces): (Vec<_>, Vec<_>) =
         recalled.iter().chain(pinned).cloned().partition(|part| part.elsewhere.is_some());
     pieces.sort_by_key(|part| part.nodes);
