@@ -131,10 +131,30 @@ impl Conversation {
             let ids: Vec<_> = shown.iter().map(|row| row.number).collect();
             let read = if ids.is_empty() { Vec::new() } else { this.parts.store.summaries_of(&this.id, &ids).await? };
             let mut words: HashMap<_, _> = read.into_iter().map(|summary| (summary.id, summary)).collect();
-            let summaries = shown.iter().map(|row| row.listed(&tree, words.remove(&row.number))).collect();
+            let mut summaries: Vec<_> = shown.iter().map(|row| row.listed(&tree, words.remove(&row.number))).collect();
+            this.show_short_messages(&tree, &mut summaries).await?;
             Ok(SummaryPage { summaries, next, total })
         })
         .await
+    }
+}
+
+impl Conversation {
+    /// Shows a message that is too short to be summarized in place of a fragment of it.
+    async fn show_short_messages(&self, tree: &Tree, listed: &mut [ListedSummary]) -> Result<(), MemoryError> {
+        let is_fragment = |one: &ListedSummary| {
+            one.text.ends_with('…') && tree.summary(one.place).is_some_and(|place| tree.is_short(place))
+        };
+        let runs = NodeRange::merge(listed.iter().filter(|one| is_fragment(one)).map(|one| one.nodes).collect());
+        for run in runs {
+            for node in self.parts.store.readable_nodes(&self.id, run).await?.nodes {
+                let of_node = |one: &&mut ListedSummary| one.nodes == NodeRange::single(node.id) && is_fragment(one);
+                for one in listed.iter_mut().filter(of_node) {
+                    one.text = format!("{}: {}", node.message.voice(), node.message.text());
+                }
+            }
+        }
+        Ok(())
     }
 }
 
