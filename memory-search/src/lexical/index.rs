@@ -148,6 +148,7 @@ impl WordIndex {
         unsaved: u64,
         progress: &dyn Progress,
     ) -> Result<(Arc<Indexed>, u64), StoreError> {
+        let erased = source.conversation(conversation).await?.erased;
         let words = self.load(source, conversation, nodes).await?;
         let begun = words.read().through();
         let mut through = begun;
@@ -168,6 +169,12 @@ impl WordIndex {
             let lost = read.losses.runs().iter().flat_map(|run| run.iter());
             terms.extend(lost.map(|node| (node, None, NodeTerms::default())));
             terms.sort_by_key(|(node, _, _)| *node);
+            let state = source.conversation(conversation).await?;
+            if state.erased != erased {
+                // Words that were read before an erasure must not be saved after it.
+                self.heed_erasures(&state);
+                return Box::pin(self.catch_up(source, conversation, nodes, unsaved, progress)).await;
+            }
             words.add(terms, &read.losses);
             words.outlines.add(&read.nodes);
             let reached = words.read().through();
