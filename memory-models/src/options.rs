@@ -106,7 +106,9 @@ impl FromStr for ChatModelName {
         let mut window = None;
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let Some(tokens) = option.strip_prefix("window=") else {
-                return Err(InvalidChatModel::Option(option.to_owned()));
+                // The value may be a key.
+                let name = option.split('=').next().unwrap_or_default();
+                return Err(InvalidChatModel::Option(name.to_owned()));
             };
             let parsed = tokens.parse().ok().filter(|tokens| *tokens >= SMALLEST_WINDOW);
             window = Some(parsed.ok_or_else(|| InvalidChatModel::Window(tokens.to_owned()))?);

@@ -36,6 +36,22 @@ pub enum RemoteModelError {
     Setup(#[from] memory_embed::RemoteError),
 }
 
+impl RemoteModelError {
+    /// True if the name is that of no embedding model, and the settings are not at fault.
+    #[must_use]
+    pub const fn is_no_such_model(&self) -> bool {
+        match self {
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => true,
+            #[cfg(feature = "openai")]
+            Self::OpenAi(_) => true,
+            #[cfg(any(feature = "bedrock", feature = "openai"))]
+            Self::Setup(_) => false,
+            Self::NotBuilt { .. } => false,
+        }
+    }
+}
+
 /// True if the model called `name` is remote.
 #[must_use]
 pub fn is_remote(name: &str) -> bool {
