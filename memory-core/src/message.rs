@@ -1,5 +1,7 @@
 //! Messages and their content blocks.
 
+mod texts;
+
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
 use crate::Json;
@@ -222,6 +224,11 @@ impl Message {
     pub fn utc_offset(&self) -> Option<i32> {
         let seconds = self.metadata.get("utc_offset")?.as_str().parse::<i32>().ok()?;
         Some(seconds).filter(|seconds| seconds.abs() < 86_400)
+    }
+
+    /// States the UTC offset of the message's time, in seconds east, unless it states one.
+    pub fn state_utc_offset(&mut self, seconds: i32) {
+        self.metadata.entry("utc_offset".to_owned()).or_insert_with(|| Json::from_value(&seconds.into()));
     }
 
     /// The message as text: blocks one below the other, tool calls and results by their content, media as a line that

@@ -9,6 +9,7 @@ mod chat_model;
 mod clock;
 mod context_strategy;
 mod derived;
+mod detector;
 mod extended_manager;
 
 mod embedder;
@@ -47,6 +48,7 @@ pub use derived::{
     CachedInMemory, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holding, Holdings,
 };
 
+pub use detector::{Detector, Finding, Sensitive};
 pub use embedder::{EmbedError, Embedder};
 pub use extended_manager::ExtendedManager;
 pub use hooks::{Hook, HookError, HookEvent, HookProvider, HookRegistry};
