@@ -82,7 +82,10 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     let open = cause.downcast_ref::<OpenError>();
     if cause.is::<Usage>()
         || cause.is::<Picture>()
-        || matches!(open, Some(OpenError::Strategy(_) | OpenError::RemoteModel(_) | OpenError::Manager(_)))
+        || matches!(
+            open,
+            Some(OpenError::Strategy(_) | OpenError::RemoteModel(_) | OpenError::Manager(_) | OpenError::Zone(_))
+        )
     {
         return Some(Code::Usage);
     }

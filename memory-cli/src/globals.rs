@@ -11,6 +11,7 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, ValueEnum, ValueHint, builder::FalseyValueParser, parser::ValueSource};
+use memory::redaction::Redaction;
 use memory_core::{OwnerId, port::Notice};
 use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
@@ -76,6 +77,14 @@ pub(crate) struct GlobalArgs {
     /// The most bytes of a conversation's messages that recall finds, the newest [default: no limit]
     #[arg(long, value_name = "BYTES", env = "MEMORY_MAX_MEMORY_ARCHIVED_MESSAGES")]
     max_memory_archived_messages: Option<u64>,
+    /// What becomes of keys and personal data in new messages: keep, mask or refuse, as in email=mask; classes are
+    /// private-key, service-key, url-credentials, email, phone, card, iban and all; may be repeated [default: keep]
+    #[arg(long, value_name = "CLASS=TREATMENT", env = "MEMORY_REDACT")]
+    redact: Vec<Redaction>,
+    /// Your time zone, for messages that state none: a name as in Europe/Berlin, an offset as in +02:00, or local
+    /// [default: UTC]
+    #[arg(long, value_name = "ZONE", env = "MEMORY_TIME_ZONE")]
+    time_zone: Option<String>,
     /// Megabytes of embeddings to keep for texts that are embedded again; 0 for none
     #[arg(long, value_name = "MB", env = "MEMORY_EMBEDDING_CACHE_MB", default_value_t = 256)]
     embedding_cache_mb: u32,
@@ -283,6 +292,8 @@ impl Globals {
         config.min_score = self.args.min_score;
         config.max_num_archived_messages = self.args.max_num_archived_messages;
         config.max_memory_archived_messages = self.args.max_memory_archived_messages;
+        config.redaction = self.args.redact.iter().cloned().fold(Redaction::default(), Redaction::and);
+        config.time_zone.clone_from(&self.args.time_zone);
         config.embedding_cache_bytes = u64::from(self.args.embedding_cache_mb) << 20;
         config.vectors = self.args.vectors.into();
         config.manager.clone_from(&self.args.manager);

@@ -45,6 +45,15 @@ impl News {
         Self::new("longer-than-file", text)
     }
 
+    /// Most messages are in languages that the store's model was not trained on.
+    pub(crate) fn other_languages(better: &str) -> Self {
+        let text = format!(
+            "most messages are not in English, on which the store's model was trained: `memory model fetch {better}` and \
+             then `memory model migrate {better}` find more of them by meaning"
+        );
+        Self::new("other-languages", text)
+    }
+
     /// A search stopped before a node; `is_last` if no conversation remained to be searched after this one.
     pub(crate) fn out_of_time(conversation: &ConversationId, node: NodeId, is_last: bool) -> Self {
         let later = if is_last { "" } else { ", then with the conversations after it by name" };
@@ -157,6 +166,12 @@ mod tests {
                 News::summaries_left_out(3, "trip.jsonl"),
                 "summaries-left-out",
                 "3 summaries of trip.jsonl were left out: what they were made from was lost before the export",
+            ),
+            (
+                News::other_languages("polyglot"),
+                "other-languages",
+                "most messages are not in English, on which the store's model was trained: `memory model fetch polyglot` \
+                 and then `memory model migrate polyglot` find more of them by meaning",
             ),
             (
                 News::longer_than_file(trip, 3),

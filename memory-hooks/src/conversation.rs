@@ -24,6 +24,7 @@ use crate::{
     prompt::{self, Request, visible},
     snapshot_cache::Snapshot,
     threads::Threads,
+    zone,
 };
 
 /// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
@@ -80,7 +81,7 @@ impl Conversation {
     /// A user's message that asks to be excluded from summaries is marked as such.
     ///
     /// # Errors
-    /// If the store fails.
+    /// If the store fails, or the memory's [redaction](crate::MemoryBuilder::redaction) refuses the message.
     pub async fn append(&self, message: Message) -> Result<Appended, MemoryError> {
         let at = self.parts.clock.now();
         let appended = self.append_batch(vec![(message, at)]).await?;
@@ -90,16 +91,19 @@ impl Conversation {
     /// Appends messages with the times at which they were said, all or none.
     ///
     /// # Errors
-    /// If the store fails; then nothing is appended.
-    pub async fn append_batch(&self, batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
+    /// If the store fails, or a message is refused; then nothing is appended.
+    pub async fn append_batch(&self, mut batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
         self.call(move |this| async move {
+            for (message, _) in &mut batch {
+                this.parts.redaction.apply(this.parts.detector.as_deref(), message)?;
+            }
             let draft = |(mut message, at): (Message, Timestamp)| {
                 let text = message.text();
                 message.keep_out_of_summaries |= message.role == Role::User && asks_to_be_kept_out(&text);
                 NodeDraft::new(message, at, this.parts.counter.count(&text))
             };
-            let drafts = batch.into_iter().map(draft).collect();
-            let appended = this.parts.store.append(&this.id, drafts).await?;
+            let drafts: Vec<_> = batch.into_iter().map(draft).collect();
+            let appended = zone::append(&this.parts, &this.id, drafts).await?;
             this.parts.grew(&this.id);
             Ok(appended)
         })

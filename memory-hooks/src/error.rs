@@ -3,7 +3,7 @@
 use memory_core::{
     ConversationId, Level, NodeRange, WrittenBy,
     plan::{InvalidThresholds, PlanError},
-    port::{HookError, ManagerError, RetrieveError, StoreError, SummarizeError},
+    port::{HookError, ManagerError, RetrieveError, Sensitive, StoreError, SummarizeError},
 };
 
 use memory_search::FindError;
@@ -33,6 +33,15 @@ pub enum MemoryError {
         strategy: WrittenBy,
         /// The breach.
         breach: String,
+    },
+    /// A message holds what the memory must not take in.
+    #[error(
+        "the message was not appended, because it holds what is refused here ({class}): leave it out, or mask it by the \
+         redaction {class}=mask"
+    )]
+    Refused {
+        /// Class of the finding.
+        class: Sensitive,
     },
     /// No view fits the budget.
     #[error(transparent)]

@@ -1,9 +1,16 @@
 //! Content that is excluded from summaries.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+};
 
 use aho_corasick::AhoCorasick;
-use memory_core::{Message, port::Excluded};
+use memory_core::{
+    Message,
+    port::{Detector, Excluded, Sensitive},
+};
 use regex::{Regex, RegexSet};
 
 /// Ways to ask for exclusion, in lower case.
@@ -51,6 +58,8 @@ pub(crate) fn asks_to_be_kept_out(text: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redactor {
     terms: Terms,
+    /// Detector of keys, which no summary may hold.
+    detector: Option<Arc<dyn Detector>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -65,8 +74,13 @@ enum Terms {
 }
 
 impl Redactor {
-    /// Collects the identifying terms of excluded messages.
-    pub(crate) fn new<'a>(kept_out: impl IntoIterator<Item = &'a Message>) -> Self {
+    /// A redactor of keys.
+    pub(crate) fn of_keys(detector: Option<Arc<dyn Detector>>) -> Self {
+        Self { terms: Terms::None, detector }
+    }
+
+    /// Collects the identifying terms of excluded messages, too.
+    pub(crate) fn and_terms<'a>(self, kept_out: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut terms: Vec<String> = Vec::new();
         for message in kept_out {
             let text = message.text();
@@ -83,19 +97,20 @@ impl Redactor {
         terms.sort_unstable();
         terms.dedup();
         if terms.is_empty() {
-            return Self::default();
+            return self;
         }
         let (long, short): (Vec<_>, Vec<_>) = terms.into_iter().partition(|term| identifies(term, LONG));
         let terms = AhoCorasick::new(&long).map_or(Terms::All, |long| {
             let short = short.into_iter().collect();
             Terms::Some { long, short }
         });
-        Self { terms }
+        Self { terms, ..self }
     }
 
     /// True if any of the terms is in `text`.
     fn finds(&self, text: &str) -> bool {
-        !matches!(self.terms, Terms::None) && IDENTIFIER.find_iter(text).any(|term| self.strikes(term.as_str()))
+        let has_term = || IDENTIFIER.find_iter(text).any(|term| self.strikes(term.as_str()));
+        !matches!(self.terms, Terms::None) && has_term() || self.without_keys(text).is_some()
     }
 
     fn strikes(&self, term: &str) -> bool {
@@ -125,7 +140,13 @@ impl Redactor {
         self.replace(text, "")
     }
 
+    /// The text without keys; `None` if it has none.
+    fn without_keys(&self, text: &str) -> Option<String> {
+        self.detector.as_ref()?.masked(text, &Sensitive::is_key)
+    }
+
     fn replace(&self, text: &str, placeholder: &str) -> String {
+        let text = &*self.without_keys(text).map_or(Cow::Borrowed(text), Cow::Owned);
         if matches!(self.terms, Terms::None) {
             return text.to_owned();
         }
@@ -177,7 +198,7 @@ mod tests {
     #[test]
     fn what_identifies_a_secret_is_struck_wherever_it_is_repeated() {
         let secret = Message::user("The ticket is QX-4471-93B, due in 3 days.").keep_out_of_summaries(true);
-        let redactor = Redactor::new([&secret]);
+        let redactor = Redactor::default().and_terms([&secret]);
         let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
         check("Noted: qx-4471-93b.", "Noted: [kept out].");
         check("see (QX-4471-93B/2)", "see ([kept out])");
@@ -190,7 +211,7 @@ mod tests {
     #[test]
     fn a_secret_is_known_without_what_it_was_glued_to() {
         let secrets = [Message::user("ticket#QX-4471-93B"), Message::user("番号はZ7-0815です。")];
-        let redactor = Redactor::new(&secrets);
+        let redactor = Redactor::default().and_terms(&secrets);
         let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
         check("Noted: QX-4471-93B.", "Noted: [kept out].");
         check("It is Z7-0815, right?", "It is [kept out], right?");
@@ -200,7 +221,8 @@ mod tests {
     #[test]
     fn a_short_number_is_struck_where_it_stands_alone() {
         let secrets = [Message::user("I earn 700 euros, the door is 4B and I have 2 cats.")];
-        let check = |text: &str, expected: &str| assert_eq!(Redactor::new(&secrets).redact(text), expected);
+        let check =
+            |text: &str, expected: &str| assert_eq!(Redactor::default().and_terms(&secrets).redact(text), expected);
         check("She earns 700 euros.", "She earns [kept out] euros.");
         check("€700, 700-euro, (700)", "€[kept out], [kept out], ([kept out])");
         check("door 4b, 2 cats, 1700 and 7001", "door [kept out], 2 cats, 1700 and 7001");

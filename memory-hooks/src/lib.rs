@@ -82,6 +82,7 @@ mod parts;
 mod ports;
 mod prompt;
 mod recall_hook;
+mod redaction;
 mod reminder;
 mod render;
 mod replay;
@@ -100,6 +101,7 @@ mod view_error;
 mod windows;
 #[cfg(feature = "serde")]
 mod wire;
+mod zone;
 
 pub use as_of::AsOf;
 pub use candidate::Candidate;
@@ -132,6 +134,7 @@ pub use model_written::{ModelSummarizer, ModelSummaryError};
 pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
+pub use redaction::{Redaction, Treatment, UnknownRedaction};
 pub use reminder::Reminder;
 pub use render::{fenced, quoted};
 pub use spend::{Exhausted, SpendLimits};

@@ -28,7 +28,7 @@ pub async fn summarize_list(
     let is_kept_out = |message: &Message| {
         message.keep_out_of_summaries || (message.begins_prompt() && asks_to_be_kept_out(&message.text()))
     };
-    let redactor = Redactor::new(list.iter().filter(|message| is_kept_out(message)));
+    let redactor = Redactor::default().and_terms(list.iter().filter(|message| is_kept_out(message)));
     let source = |(index, message): (usize, &Message)| {
         let text = if is_kept_out(message) { KEPT_OUT.to_owned() } else { redactor.redact(&message.text()) };
         SummarySource::new(NodeRange::single(NodeId::from_index(index)), text)

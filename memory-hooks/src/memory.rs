@@ -9,8 +9,8 @@ use memory_core::{
         list::{PerTurn, ProactiveCompression},
     },
     port::{
-        BoxFuture, ChatModel, Clock, ContextStrategy, ConversationManager, ConversationState, Conversations, Hit,
-        HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
+        BoxFuture, ChatModel, Clock, ContextStrategy, ConversationManager, ConversationState, Conversations, Detector,
+        Hit, HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
     },
     text::FirstWords,
 };
@@ -18,7 +18,7 @@ use memory_search::{FindRequest, Found};
 use memory_strategies::Spans;
 
 use crate::{
-    BuildError, Conversation, MemoryError, RecallHook, RecallHookOptions, SpendLimits, SystemClock,
+    BuildError, Conversation, MemoryError, RecallHook, RecallHookOptions, Redaction, SpendLimits, SystemClock,
     calls::Calls,
     compaction_queue::worker,
     counts::Counts,
@@ -185,6 +185,8 @@ pub struct MemoryBuilder {
     derived: Vec<MakeDerived>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     clock: Option<Arc<dyn Clock>>,
+    detector: Option<Arc<dyn Detector>>,
+    redaction: Redaction,
     thresholds: Option<Thresholds>,
     view_policy: ViewPolicy,
     hooks: HookRegistry,
@@ -221,6 +223,11 @@ impl MemoryBuilder {
         some strategy: Arc<dyn ContextStrategy>,
         /// Sets the clock; [`SystemClock`] by default.
         some clock: Arc<dyn Clock>,
+        /// Sets the detector of keys and personal data. Private keys and keys of services stay out of summaries, titles
+        /// and state. Without one nothing is looked for.
+        some detector: Arc<dyn Detector>,
+        /// Sets the treatment of what the detector finds in a message that is appended; everything is kept by default.
+        redaction: Redaction,
         /// Sets when compaction starts and stops, instead of the strategy's thresholds. Building fails if the strategy
         /// [takes no thresholds](ContextStrategy::with_thresholds), and under a manager of the program's own.
         some thresholds: Thresholds,
@@ -289,6 +296,12 @@ impl MemoryBuilder {
         self.summarizer.is_some()
     }
 
+    /// The detector, if one was set.
+    #[must_use]
+    pub fn own_detector(&self) -> Option<Arc<dyn Detector>> {
+        self.detector.clone()
+    }
+
     /// Sets a listener that is called for each conversation that grows: by an append, by a fork, and by a
     /// [report](Memory::report_growth). The listener runs within the call, and must not wait.
     #[must_use]
@@ -312,6 +325,8 @@ impl MemoryBuilder {
             manager: self.manager.or(defaults.manager),
             strategy: self.strategy.or(defaults.strategy),
             clock: self.clock.or(defaults.clock),
+            detector: self.detector.or(defaults.detector),
+            redaction: self.redaction.or(defaults.redaction),
             thresholds: self.thresholds.or(defaults.thresholds),
             prompts_wait: self.prompts_wait.or(defaults.prompts_wait),
             recall_hook: self.recall_hook.or(defaults.recall_hook),
@@ -349,6 +364,8 @@ impl MemoryBuilder {
             fallback_scorer: self.fallback_scorer,
             strategy,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
+            detector: self.detector,
+            redaction: self.redaction,
             policy: self.view_policy,
             registered: OnceLock::new(),
             proactive: self.proactive_compression,

@@ -12,13 +12,13 @@ use memory_core::{
         list::{PerTurn, ProactiveCompression},
     },
     port::{
-        Clock, ContextStrategy, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store, Summarizer,
-        TokenCounter,
+        Clock, ContextStrategy, Detector, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store,
+        Summarizer, TokenCounter,
     },
 };
 
 use crate::{
-    CompactionFailed, HookFailed,
+    CompactionFailed, HookFailed, Redaction,
     calls::Calls,
     counts::Counts,
     judge::Judge,
@@ -49,6 +49,8 @@ pub(crate) struct Ports {
     pub(crate) fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
     pub(crate) strategy: Arc<dyn ContextStrategy>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) detector: Option<Arc<dyn Detector>>,
+    pub(crate) redaction: Redaction,
     pub(crate) policy: ViewPolicy,
     /// Registry of the hooks, set once the manager, which is made of these ports, has registered its own.
     pub(crate) registered: OnceLock<HookRegistry>,

@@ -19,6 +19,7 @@ pub(crate) use analyzer::{NodeTerms, asked, asked_words, indexed_text, terms_of,
 pub(crate) use asked::{Asked, Vocabulary};
 pub(crate) use bm25::{Bm25, Collection, Coverage, Weighed, together};
 pub(crate) use index::{AllWords, Indexed, MAX_UNSAVED, WordIndex};
+pub use language::is_english;
 pub(crate) use language::{Language, Languages, Spoken};
 pub(crate) use node_table::{NodeTable, Talk, Traits};
 pub(crate) use postings::Postings;

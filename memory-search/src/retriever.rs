@@ -7,9 +7,9 @@ use std::sync::Arc;
 use memory_core::{
     ConversationId, Filter, NodeId, NodeRange,
     port::{
-        BlockCache, BoxFuture, CachedInMemory, ConversationState, Embedder, Hit, IndexReport, Notice, Progress, Query,
-        Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source, TokenIndex, VectorError,
-        VectorIndex,
+        BlockCache, BoxFuture, CachedInMemory, ConversationState, Detector, Embedder, Hit, IndexReport, Notice,
+        Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source,
+        TokenIndex, VectorError, VectorIndex,
     },
 };
 
@@ -18,6 +18,7 @@ use crate::{
     archive::Archive,
     late::Late,
     lexical::{MAX_UNSAVED, Weighed, WordIndex},
+    masked::MaskedSource,
     ranking::{Candidate, Pool, Ranking},
     reads::Reads,
     repeats::put_corrections_first,
@@ -71,6 +72,8 @@ const LIKELY: f32 = 0.01;
 #[derive(Debug)]
 pub struct HybridRetriever {
     source: Arc<dyn Source>,
+    /// The same messages as they are indexed.
+    indexed: Arc<dyn Source>,
     words: WordIndex,
     semantic: Semantic,
     cross_encoder: Option<CrossEncoder>,
@@ -88,6 +91,7 @@ impl HybridRetriever {
     ) -> Self {
         let semantic = Semantic::new(embedder, index);
         Self {
+            indexed: source.clone(),
             source,
             words: WordIndex::new(POSTINGS_BYTES),
             semantic,
@@ -95,6 +99,14 @@ impl HybridRetriever {
             ranked_all: RANKED_ALL,
             archive: Archive::default(),
         }
+    }
+
+    /// Keeps private keys and keys of services out of the indexes, where `detector` finds them. A message that has one is
+    /// found by its other words, and returned whole.
+    #[must_use]
+    pub fn detector(mut self, detector: Arc<dyn Detector>) -> Self {
+        self.indexed = Arc::new(MaskedSource { source: self.source.clone(), detector });
+        self
     }
 
     /// Also compares the best candidates by token vectors from `tokens`, if the embedding model makes them. By default
@@ -162,7 +174,7 @@ impl HybridRetriever {
         let mut stopwatch = Stopwatch::start();
         let mut states = self.resolve(scope, filter).await?;
         let mut seen = seen_before(&*self.source, &states, first).await?;
-        let mut asked = self.semantic.ask(&*self.source, question, &mut stopwatch).await;
+        let mut asked = self.semantic.ask(&*self.indexed, question, &mut stopwatch).await;
         let (mut weighed, mut beyond) = (None, OutsidePool::default());
         let nodes: u64 = states.iter().map(|state| state.nodes).sum();
         if nodes > self.ranked_all && states.len() > FEWEST && !filter.is_by_node() {
@@ -180,7 +192,7 @@ impl HybridRetriever {
             let archived = self.archive.archived(&*self.source, state).await?;
             *seen = archived.evicted.max(*seen);
             self.words.heed_erasures(state);
-            let (indexed, _) = self.words.catch_up(&*self.source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
+            let (indexed, _) = self.words.catch_up(&*self.indexed, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
             conversations.push((state.id.clone(), indexed));
         }
         let mut pool = Pool::new(conversations);
@@ -191,7 +203,7 @@ impl HybridRetriever {
         pool.add_titles(states.iter().map(|state| self.words.title_share(state, &weighed)));
         let evidence = pool.words(&weighed);
         stopwatch.end("words", pool.readable());
-        let (source, words) = (&*self.source, &evidence.window);
+        let (source, words) = (&*self.indexed, &evidence.window);
         let meaning = match asked {
             Ok(asked) => asked.meaning(source, &pool, &selection, words, beyond, &mut stopwatch).await,
             Err(missing) => Err(missing),
@@ -215,7 +227,7 @@ impl HybridRetriever {
         asked: Option<&Asked<'_>>,
         first: Option<&ConversationId>,
     ) -> Result<Shortlisted, RetrieveError> {
-        let words = self.words.catch_up_all(&*self.source, states).await?;
+        let words = self.words.catch_up_all(&*self.indexed, states).await?;
         let list = Shortlist { states, seen, words: &words };
         let weighed = list.weigh(question);
         let nearest = match asked {
@@ -369,11 +381,11 @@ impl Retriever for HybridRetriever {
             let nodes = state.nodes;
             let vectors = self.semantic.vectors();
             // Saved blocks are loaded first, so that their nodes need not be read from the store.
-            self.words.load(&*self.source, conversation, nodes).await?;
+            self.words.load(&*self.indexed, conversation, nodes).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
             let mut steps = Steps { progress, before: 0, total: words_missing + vectors_missing };
-            let (indexed, words) = self.words.catch_up(&*self.source, conversation, nodes, 0, &steps).await?;
+            let (indexed, words) = self.words.catch_up(&*self.indexed, conversation, nodes, 0, &steps).await?;
             // The report includes nodes that were lost since their words were saved.
             if indexed.read().restored() > 0 {
                 indexed.check(&*self.source, conversation).await?;
@@ -383,7 +395,7 @@ impl Retriever for HybridRetriever {
             steps.before = words_missing;
             let embedded = match vectors {
                 Ok(vectors) => {
-                    let embedded = vectors.catch_up(&*self.source, conversation, &indexed, nodes, &steps).await;
+                    let embedded = vectors.catch_up(&*self.indexed, conversation, &indexed, nodes, &steps).await;
                     if embedded.is_ok() {
                         vectors.index.prepare(conversation, progress).await?;
                     }

@@ -8,7 +8,7 @@ use memory_core::{
         list::{PerTurn, ProactiveCompression},
     },
     port::{
-        ChatModel, Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Reranker, Store,
+        ChatModel, Clock, ContextStrategy, ConversationManager, Detector, Embedder, ImportanceScorer, Reranker, Store,
         Summarizer, TokenCounter,
     },
 };
@@ -149,7 +149,7 @@ impl Builder {
                 embedding::own(&self.config, &*own, may_write)?;
                 Some(own)
             }
-            (Recall::Hybrid, None) => Some(embedding::of_store(&self.config, may_write)?),
+            (Recall::Hybrid, None) => Some(embedding::of_store(&self.config, Some(&*store), may_write)?),
         };
         let failures = Arc::new(Failures::default());
         failures.listen(self.engine.hooks_mut());
@@ -206,6 +206,7 @@ engine_setters! {
     scorer(scorer: Arc<dyn ImportanceScorer>);
     token_counter(counter: Arc<dyn TokenCounter>);
     clock(clock: Arc<dyn Clock>);
+    detector(detector: Arc<dyn Detector>);
     strategy(strategy: Arc<dyn ContextStrategy>);
     thresholds(thresholds: Thresholds);
     manager(make: impl FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync + 'static);

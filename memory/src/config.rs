@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, num::NonZeroU32, path::PathBuf, time::Dura
 
 use directories::ProjectDirs;
 use memory_core::OwnerId;
+use memory_hooks::Redaction;
 use memory_search::ArchiveLimits;
 use memory_store::{Method, TokenBits};
 
@@ -64,6 +65,12 @@ pub struct Config {
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, except for
     /// those in use or not on disk yet. Mapped files do not count.
     pub held_bytes: usize,
+    /// Treatment of keys and personal data in messages that are appended; all are kept by default. Private keys and keys
+    /// of services stay out of summaries and indexes in any case.
+    pub redaction: Redaction,
+    /// The user's time zone, for messages that state no UTC offset: a name of the tz database (`Europe/Berlin`), an
+    /// offset (`+02:00`) or `local`; UTC by default. The offset is recorded with each message as it is appended.
+    pub time_zone: Option<String>,
     /// Directory of backups, which are made while a memory is open and works in the background; none by default. A
     /// backup holds the whole store, so a memory with an `owner` may not have one.
     pub backup_directory: Option<PathBuf>,
@@ -196,6 +203,8 @@ impl Config {
             max_memory_archived_messages: None,
             embedding_cache_bytes: 256 << 20,
             held_bytes: 64 << 20,
+            redaction: Redaction::default(),
+            time_zone: None,
             backup_directory: None,
             backup_interval_hours: DAILY,
             enable_mcp_tools: true,
@@ -226,6 +235,8 @@ impl Config {
         const some max_memory_archived_messages: u64,
         const embedding_cache_bytes: u64,
         const held_bytes: usize,
+        redaction: Redaction,
+        some into time_zone: String,
         some into backup_directory: PathBuf,
         const backup_interval_hours: NonZeroU32,
         const enable_mcp_tools: bool,

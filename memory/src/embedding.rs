@@ -2,15 +2,22 @@
 
 mod absent;
 mod cache;
+mod language;
 mod record;
 
 use std::sync::Arc;
 
-use memory_core::{ModelId, port::Embedder};
-use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions, Precision};
+use memory_core::{
+    ModelId,
+    port::{Embedder, Store},
+};
+use memory_embed::{
+    ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, MULTILINGUAL_E5_SMALL, ModelError, ModelStore, OnnxOptions, Precision,
+};
 
 use self::absent::AbsentModel;
-pub(crate) use self::cache::{cached, derived};
+pub(crate) use self::cache::{cached, derived, secret};
+use self::language::is_mostly_foreign;
 pub use self::record::{ModelRecord, RecordError};
 use crate::{
     Config, OpenError,
@@ -23,24 +30,29 @@ pub const PREFERRED: [&str; 4] =
     ["sentence-transformers/all-MiniLM-L12-v2", "all-MiniLM-L12-v2", ALL_MINILM_L6_V2.name, "potion-base-8M"];
 
 /// The embedder of the store that `config` names: the model of the store's record, else the requested one, else the
-/// best present one, which is recorded if `may_write`.
+/// best present one: [`MULTILINGUAL_E5_SMALL`] if most messages are in other languages than English, else the first of
+/// [`PREFERRED`]. It is recorded if `may_write`.
 ///
 /// A stand-in replaces a missing model: recall is by words then, and a notice states it.
 ///
 /// # Errors
 /// [`OpenError`], if the record is damaged, the model is present and cannot be used, or the store has vectors of
 /// another model.
-pub fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
+pub fn of_store(config: &Config, store: Option<&dyn Store>, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
     let record = ModelRecord::read(&config.store)?;
     let asked = config.model.as_deref().map(from_anywhere);
     let asked = asked.as_deref();
+    let is_foreign = match (&record, asked, store) {
+        (None, None, Some(store)) => pollster::block_on(is_mostly_foreign(store))?,
+        _ => false,
+    };
     let recorded = record.as_ref().map(|record| record.name.as_str());
     let name = asked.map(|asked| named_in_full(asked, recorded)).or(recorded);
     let (name, loaded) = match name {
         // The store's vectors come from one particular graph of the model.
         Some(name) if record.is_some() => (name.to_owned(), load(config, name)),
         Some(name) => in_any_precision(name, |name| load(config, name)),
-        None => load_preferred(|name| load(config, name)),
+        None => load_preferred(is_foreign, |name| load(config, name)),
     };
     let embedder = match loaded {
         Ok(embedder) => embedder,
@@ -61,6 +73,17 @@ pub fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, O
         }
         _ => Ok(embedder),
     }
+}
+
+/// A model that reads the languages of most messages, where the store's own was trained on English; `None` where it fits.
+///
+/// # Errors
+/// If the store or its record of the model cannot be read.
+pub async fn better_for_languages(config: &Config, store: &dyn Store) -> Result<Option<&'static str>, OpenError> {
+    let Some(record) = ModelRecord::read(&config.store)? else { return Ok(None) };
+    let name = without_precision(&record.name);
+    let is_english = PREFERRED.contains(&name) || name == ALL_MPNET_BASE_V2.name;
+    Ok((is_english && is_mostly_foreign(store).await?).then_some(MULTILINGUAL_E5_SMALL.name))
 }
 
 /// Records an embedder of the program's own as that of the store.
@@ -128,10 +151,12 @@ fn named_in_full<'a>(asked: &'a str, recorded: Option<&'a str>) -> &'a str {
     recorded.filter(|recorded| without_precision(&from_anywhere(recorded)) == asked).unwrap_or(asked)
 }
 
-/// The first usable one of [`PREFERRED`]; if there is none, the reason why the pinned one cannot be used.
-fn load_preferred<T>(load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
+/// The first usable one of [`PREFERRED`], or before them the one for other languages if `is_foreign`; if there is none,
+/// the reason why the pinned one cannot be used.
+fn load_preferred<T>(is_foreign: bool, load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
     let mut pinned = None;
-    for name in PREFERRED {
+    let foreign = is_foreign.then_some(MULTILINGUAL_E5_SMALL.name);
+    for name in foreign.into_iter().chain(PREFERRED) {
         let (name, loaded) = in_any_precision(name, &load);
         if !loaded.as_ref().is_err_and(is_no_graph) {
             return (name, loaded);
@@ -169,7 +194,7 @@ mod tests {
             (&["potion-base-8M"], &[FIRST, ALL_MINILM_L6_V2.name], "potion-base-8M"),
         ];
         for (there, refused, expected) in cases {
-            let (name, loaded) = load_preferred(|name| {
+            let (name, loaded) = load_preferred(false, |name| {
                 if there.contains(&name) {
                     return Ok(());
                 }
@@ -177,7 +202,9 @@ mod tests {
             });
             assert_eq!((name.as_str(), loaded.is_ok()), (expected, true));
         }
-        let (name, loaded) = load_preferred(|_| Err::<(), _>(missing()));
+        let (name, loaded) = load_preferred(true, |_| Ok(()));
+        assert_eq!((name.as_str(), loaded.is_ok()), (MULTILINGUAL_E5_SMALL.name, true));
+        let (name, loaded) = load_preferred(true, |_| Err::<(), _>(missing()));
         assert!(name == ALL_MINILM_L6_V2.name && loaded.is_err_and(|error| is_no_graph(&error)));
     }
 

@@ -93,6 +93,7 @@ mod remote_model;
 mod reranking;
 mod spending;
 mod usage;
+mod zone;
 
 pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
@@ -118,6 +119,7 @@ pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
 pub use spending::DaySpending;
 pub use usage::Usage;
+pub use zone::UnknownZone;
 
 /// Parts of answers, down to single statements.
 pub mod answer {
@@ -178,11 +180,18 @@ pub mod text {
     pub use memory_search::{Excerpted, excerpt};
 }
 
+/// Redaction of keys and personal data.
+pub mod redaction {
+    pub use memory_core::port::{Detector, Finding, Sensitive};
+    pub use memory_hooks::{Redaction, Treatment, UnknownRedaction};
+    pub use memory_redact::Rules;
+}
+
 /// Models: embedding models by their names, the one that a store records, and chat models.
 pub mod models {
     pub use crate::{
         chat_models::{ChatModelError, chat_model, names_chat_model, spending},
-        embedding::{ModelRecord, PREFERRED, RecordError, load, of_store},
+        embedding::{ModelRecord, PREFERRED, RecordError, better_for_languages, load, of_store},
         model_names::{DEFAULT_RERANKER, SHORT_NAMES, from_anywhere, full_name, source_of, without_precision},
         remote_model::{RemoteModelError, is_remote},
     };

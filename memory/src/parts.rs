@@ -6,12 +6,14 @@ use memory_core::{
     ConversationId, ModelId, NodeId,
     plan::{ManagerNameError, strategy_named},
     port::{
-        Embedder, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError, TokenIndex, VectorError, VectorIndex,
+        Detector, Embedder, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError, TokenIndex, VectorError,
+        VectorIndex,
     },
 };
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, MemoryBuilder};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
+use memory_redact::Rules;
 use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
 
@@ -25,6 +27,7 @@ use crate::{
     erasing,
     remote_model::RemoteModelError,
     reranking,
+    zone::{UnknownZone, ZonedClock},
 };
 pub use memory_core::Hash;
 pub use memory_hooks::{Adopted, Conversation, ForeignSummary, Memory, Misfit};
@@ -102,6 +105,9 @@ pub enum OpenError {
     /// The manager cannot be made: an unknown name, or unknown settings.
     #[error(transparent)]
     Manager(#[from] ManagerNameError),
+    /// The time zone is unknown.
+    #[error(transparent)]
+    Zone(#[from] UnknownZone),
     /// The store cannot be backed up to the directory of the configuration.
     #[error(transparent)]
     Backup(#[from] BackupError),
@@ -134,7 +140,7 @@ pub fn open(config: &Config) -> Result<Parts, OpenError> {
     let store = Arc::new(open_log(config)?);
     let embedder = match config.recall {
         Recall::Words => None,
-        Recall::Hybrid => Some(embedding::of_store(config, store.may_write())?),
+        Recall::Hybrid => Some(embedding::of_store(config, Some(&*store), store.may_write())?),
     };
     assemble(config, store, embedder)
 }
@@ -150,7 +156,7 @@ pub async fn open_past(config: &Config, conversation: &ConversationId, last: Nod
     let past = PastStore::new(seen(&config, &log), conversation.clone(), last).await?;
     let embedder = match config.recall {
         Recall::Words => None,
-        Recall::Hybrid => Some(embedding::of_store(&config, log.may_write())?),
+        Recall::Hybrid => Some(embedding::of_store(&config, Some(&*log), log.may_write())?),
     };
     // The words on disk are those of the whole conversation, so none are used.
     wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, None, MemoryBuilder::default())
@@ -212,6 +218,7 @@ fn wire(
         Arc::new(AutoIndex::over(index.hold_at_most(config.held_bytes), options)) as Arc<dyn VectorIndex>
     });
     check_configurations(config)?;
+    let detector = own.own_detector().unwrap_or_else(|| detector(config, &store));
     let registry = registry(config, embedder.clone());
     let tokens = embedder.as_deref().and_then(|embedder| {
         let index = QuantizedTokens::beside(
@@ -223,6 +230,7 @@ fn wire(
         Some(Arc::new(index.hold_at_most(config.held_bytes)) as Arc<dyn TokenIndex>)
     });
     let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone())
+        .detector(detector.clone())
         .hold_words_at_most(config.held_bytes)
         .archive_limits(config.archive_limits());
     if let Some(words) = words {
@@ -255,14 +263,33 @@ fn wire(
         .store(seen.clone())
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
         .retriever(retriever.clone())
+        .detector(detector)
+        .redaction(config.redaction.clone())
         .summarizer(summarizer)
         .prompts_wait(prompts_wait)
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
         .strategy(strategy_named(&config.manager, &config.manager_settings)?);
+    let memory = match &config.time_zone {
+        Some(name) => memory.clock(Arc::new(ZonedClock::in_zone(name)?)),
+        None => memory,
+    };
     let memory = own.or(chat_models::with_judge(memory, config)?).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
+}
+
+/// The detector of keys and personal data, whose placeholders are the store's own.
+fn detector(config: &Config, store: &LogStore) -> Arc<dyn Detector> {
+    const PURPOSE: &str = "memory 2026-11-29 placeholders of redacted values";
+    match embedding::secret(&config.store, PURPOSE, store.may_write()) {
+        Ok(Some(key)) => Arc::new(Rules::with_key(key)),
+        Ok(None) => Arc::new(Rules::default()),
+        Err(error) => {
+            tracing::warn!(%error, "the store has no key: placeholders have no numbers");
+            Arc::new(Rules::default())
+        }
+    }
 }
 
 /// Refuses a configuration of a strategy that is not used.

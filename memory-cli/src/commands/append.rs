@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{
-    ConversationId, Json, Message, MessageKey, Role, Timestamp,
+    ConversationId, Message, MessageKey, Role, Timestamp,
     json::message_with_members,
     port::{Appended, StoreError},
     text::without_half_surrogates,
@@ -145,9 +145,7 @@ impl Args {
             message = message.spoken_by(model);
         }
         if let Some((_, Some(offset))) = &self.at {
-            // An import does the same.
-            let offset = Json::from_value(&(*offset).into());
-            message.metadata.entry("utc_offset".to_owned()).or_insert(offset);
+            message.state_utc_offset(*offset);
         }
         Ok(message)
     }

@@ -7,11 +7,16 @@ mod transcripts;
 
 use std::{
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
+use memory::{
+    Recall,
+    models::{ModelRecord, better_for_languages},
+    parts::{Parts, open_log},
+};
 use memory_capture::{Afterwards, Capture, FilesRead, Stage, Stages, SummaryCounts, TranscriptFiles};
 use memory_core::{
     ConversationId, Hash,
@@ -157,12 +162,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let config = globals.config(Access::Write)?;
     let config = if args.no_embed { config.without_model() } else { config };
-    let runtime = open(&config)?;
+    // The language of the messages decides on the model of a new store.
+    let is_model_open =
+        config.recall == Recall::Hybrid && config.model.is_none() && ModelRecord::read(&config.store)?.is_none();
+    let config_now = if is_model_open { config.clone().without_model() } else { config.clone() };
+    let runtime = open(&config_now)?;
     for id in checked.iter().flat_map(|file| file.names(args)) {
         check_name(&*runtime.store, id).await?;
     }
-    let after = Afterwards::default().summarize(!args.no_summaries).embed(!args.no_embed);
-    let (capture, output) = (Capture::with_parts(runtime.clone(), &config), globals.output);
+    let after = Afterwards::default().summarize(!args.no_summaries).embed(!args.no_embed && !is_model_open);
+    let (capture, output) = (Capture::with_parts(runtime.clone(), &config_now), globals.output);
     let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
     for file in &mut checked {
         match file {
@@ -192,9 +201,34 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     runtime.log.check_place()?;
+    if is_model_open {
+        drop((capture, runtime));
+        let runtime = open(&config)?;
+        for one in &mut all {
+            let (index, notices) = embed(&runtime, &one.report.id, output).await?;
+            one.report.index = index;
+            one.news.extend(notices);
+        }
+        for one in &mut restored {
+            one.news.extend(embed(&runtime, one.conversation(), output).await?.1);
+        }
+    }
+    if !args.no_embed
+        && let Some(better) = better_for_languages(&config, &open_log(&config)?).await?
+    {
+        all.iter_mut().for_each(|one| one.news.push(News::other_languages(better)));
+    }
     let news = all.iter_mut().map(|one| &mut one.news).chain(restored.iter_mut().map(|one| &mut one.news));
     news.for_each(|news| globals.keep(news));
     print(globals.output, &all, &restored, &transcripts, after.embed)
+}
+
+/// Embeds a conversation, with the time that it takes.
+async fn embed(runtime: &Parts, id: &ConversationId, output: Output) -> anyhow::Result<(Duration, Vec<News>)> {
+    let (started, bar) = (Instant::now(), output.bar("embedding"));
+    let report = runtime.memory.conversation(id.clone()).index_with(&bar).await?;
+    bar.finish();
+    Ok((started.elapsed(), news::of(report.notices)))
 }
 
 /// Refuses an invalid name of a new conversation before anything is appended to the others.

@@ -9,10 +9,10 @@ use clap::{Arg, ArgAction, Command, builder::ValueParser};
 
 /// Options of every command, at the top of the file. [`MANAGER_SETTINGS`] and [`CONFIGURE`] are tables.
 const TOP: &str = "store owner embedding-model words-only models reranker min-score max-num-archived-messages \
-                   max-memory-archived-messages embedding-cache-mb vectors chat-model chat-base-url chat-key-variable summary-model \
-                   summary-prompt smart-context chat-requests-per-day chat-tokens-per-day chat-requests-per-run \
-                   chat-tokens-per-run region plain-http manager summarizer scorer \
-                   plugins lock-timeout manager-settings configure";
+                   max-memory-archived-messages redact time-zone embedding-cache-mb vectors chat-model chat-base-url \
+                   chat-key-variable summary-model summary-prompt smart-context chat-requests-per-day \
+                   chat-tokens-per-day chat-requests-per-run chat-tokens-per-run region plain-http manager summarizer \
+                   scorer plugins lock-timeout manager-settings configure";
 
 /// The table of the manager's settings.
 pub(crate) const MANAGER_SETTINGS: &str = "manager-settings";

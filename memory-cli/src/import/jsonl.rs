@@ -187,7 +187,7 @@ fn time(at: &str, message: &mut Message) -> Result<Timestamp, String> {
     if let Ok(text) = serde_json::from_str::<String>(at) {
         let at = text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?;
         if let Some(offset) = memory_core::time::utc_offset(&text) {
-            message.metadata.entry("utc_offset".to_owned()).or_insert(Json::from_value(&offset.into()));
+            message.state_utc_offset(offset);
         }
         return Ok(at);
     }

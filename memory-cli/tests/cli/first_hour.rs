@@ -47,6 +47,27 @@ fn a_message_is_appended_from_an_argument_and_from_standard_input() {
 }
 
 #[test]
+fn a_message_without_a_zone_is_of_the_users_own() {
+    let store = Store::new();
+    let said = ["append", "-c", "trip", "--key", "k1", "--at", "2026-07-01T22:30:00Z", "The ferry sails at noon."];
+    store.succeed(&said);
+    let zoned = |zone: &'static str, arguments: &[&'static str]| [&["--time-zone", zone], arguments].concat();
+    // A message that is there stays as it is, whatever zone is configured since.
+    assert_eq!(store.succeed(&zoned("Europe/Berlin", &said)), "1\n");
+    let later = ["append", "-c", "trip", "--key", "k2", "--at", "2026-07-02T22:30:00Z", "The ferry was late."];
+    assert_eq!(store.succeed(&zoned("Europe/Berlin", &later)), "2\n");
+    assert_eq!(store.succeed(&zoned("Asia/Tokyo", &later)), "2\n");
+    assert_eq!(store.succeed(&later), "2\n");
+    let elsewhere = ["append", "-c", "trip", "--at", "2026-07-03T22:30:00+09:00", "And back."];
+    store.succeed(&zoned("Europe/Berlin", &elsewhere));
+    let offset = |node: &'static str| store.json(&["expand", node])["message"]["metadata"]["utc_offset"].clone();
+    assert_eq!([offset("1"), offset("2"), offset("3")], [Value::Null, 7_200.into(), 32_400.into()]);
+    let shown = store.succeed(&["context", "-c", "trip", "When was the ferry late?"]);
+    assert!(shown.contains("[Friday 2026-07-03, 00:30]"), "{shown}");
+    assert!(store.fail(&zoned("Europe/Nowhere", &later), 2).contains("is no time zone"));
+}
+
+#[test]
 fn a_message_under_a_key_is_appended_once() {
     let store = Store::new();
     let append = |text| store.json(&["append", "-c", "trip", "--key", "k1", text]);

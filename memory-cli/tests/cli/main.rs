@@ -47,6 +47,7 @@ mod plugins;
 mod processes;
 mod proofs;
 mod readme;
+mod redaction;
 mod replay;
 mod rescue;
 mod resummarize;

@@ -119,6 +119,44 @@ fn a_migration_embeds_everything_again_and_drops_the_old_vectors_last() {
 }
 
 #[test]
+fn the_language_of_the_first_import_chooses_the_model() {
+    const GERMAN: [&str; 3] = [
+        "Die Waschmaschine ist kaputt und der Techniker kommt erst am nächsten Dienstag.",
+        "Wir haben uns für die Wohnung in der Schillerstraße entschieden, weil sie günstiger ist.",
+        "Bitte denk daran, dass die Kinder am Freitag früher aus der Schule kommen.",
+    ];
+    const ENGLISH: [&str; 3] = [
+        "The washing machine is broken and the technician will not be here before Tuesday.",
+        "We have decided on the flat in Schiller Street because it is cheaper than the other one.",
+        "Please remember that the children will be home early on Friday.",
+    ];
+    let recorded = |texts: [&str; 3], installed: &[&str]| {
+        let store = Store::new();
+        let models = store.path("models");
+        fs::create_dir(&models).unwrap();
+        for name in installed {
+            let table = table(&store, name, &[("[UNK]", [0.1, 0.1]), ("die", [1.0, 0.0]), ("the", [0.0, 1.0])]);
+            fs::rename(table, Path::new(&models).join(name)).unwrap();
+        }
+        let line = |text: &&str| serde_json::json!({"role": "user", "content": text}).to_string() + "\n";
+        let file = store.file("talk.jsonl", &texts.iter().map(line).collect::<String>());
+        let hybrid = |args: &[&str]| store.hybrid(args).env("MEMORY_MODELS", &models).output().unwrap();
+        let imported = hybrid(&["import", "--format", "jsonl", &file]);
+        let notes = String::from_utf8(imported.stderr).unwrap();
+        let setup = String::from_utf8(hybrid(&["doctor"]).stdout).unwrap();
+        let record = fs::read_to_string(store.path("store/MODEL")).unwrap();
+        assert!(setup.contains("all of them, so that recall finds them by meaning"), "{setup}");
+        let is_said = notes.contains("memory model migrate multilingual-e5-small");
+        assert_eq!(is_said, setup.contains("memory model migrate multilingual-e5-small"), "{notes}{setup}");
+        (record.lines().nth(1).unwrap().trim_start_matches("name ").to_owned(), is_said)
+    };
+    let both = ["potion-base-8M", "multilingual-e5-small"];
+    assert_eq!(recorded(GERMAN, &both), ("multilingual-e5-small".to_owned(), false));
+    assert_eq!(recorded(ENGLISH, &both), ("potion-base-8M".to_owned(), false));
+    assert_eq!(recorded(GERMAN, &["potion-base-8M"]), ("potion-base-8M".to_owned(), true));
+}
+
+#[test]
 fn the_list_says_what_a_model_costs() {
     let store = Store::new();
     let list = run(&store, &["--json", "model", "list"]);

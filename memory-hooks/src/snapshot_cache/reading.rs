@@ -18,7 +18,8 @@ impl Snapshot {
         let is_new = revision == Revision::default();
         let changes = ports.store.changes(conversation, revision).await?;
         if is_new || changes.is_whole {
-            snapshot = Self { tree: Tree::new(ports.policy), ..Self::default() };
+            let redactor = Arc::new(Redactor::of_keys(ports.detector.clone()));
+            snapshot = Self { tree: Tree::new(ports.policy), redactor, ..Self::default() };
         } else if changes.revision == revision {
             return Ok(snapshot);
         }
@@ -44,7 +45,9 @@ impl Snapshot {
         nodes: u64,
     ) -> Result<Arc<Redactor>, StoreError> {
         let all = self.tree.kept_out();
-        let Some(then) = NodeRange::first_n(nodes) else { return Ok(Arc::default()) };
+        let Some(then) = NodeRange::first_n(nodes) else {
+            return Ok(Arc::new(Redactor::of_keys(ports.detector.clone())));
+        };
         if all.last().is_none_or(|last| then.covers(*last)) {
             return Ok(Arc::clone(&self.redactor));
         }
@@ -65,5 +68,5 @@ async fn redactor(
         let read = ports.store.readable_nodes(conversation, run).await?;
         messages.extend(read.nodes.into_iter().map(|node| node.message));
     }
-    Ok(Redactor::new(&messages))
+    Ok(Redactor::of_keys(ports.detector.clone()).and_terms(&messages))
 }

@@ -93,6 +93,19 @@ static DETECTOR: LazyLock<Detector> =
 static STEMMERS: LazyLock<Vec<Stemmer>> =
     LazyLock::new(|| ROWS.iter().map(|(.., algorithm)| Stemmer::create(*algorithm)).collect());
 
+/// True if a text is in English, false if it is in another language or mostly in another script than Latin; `None` if
+/// that is uncertain.
+#[must_use]
+pub fn is_english(text: &str) -> Option<bool> {
+    let sample = text.get(..memory_core::text::floor_char_boundary(text, SAMPLE)).unwrap_or(text);
+    let is_latin = |c: &char| *c < '\u{250}' || ('\u{1e00}'..'\u{1f00}').contains(c);
+    let (latin, other): (Vec<char>, Vec<char>) = sample.chars().filter(|c| c.is_alphabetic()).partition(is_latin);
+    if other.len() > latin.len() {
+        return Some(false);
+    }
+    Language::of(text).map(|language| language == Language::English)
+}
+
 impl Language {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|(language, ..)| *language)

@@ -17,7 +17,7 @@ use super::{
 
 /// Version of the bytes, the analyzer and the node table. Raise it whenever one of them changes, so that older blocks
 /// are rebuilt.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 
 /// Bytes of the counts at the beginning: runs, nodes, terms.
 const COUNTS: usize = 12;

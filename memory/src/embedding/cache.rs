@@ -45,6 +45,11 @@ pub(crate) fn derived(config: &Config, may_write: bool) -> EmbeddingCache {
     cache(config, key, may_write)
 }
 
+/// A secret of the store for one purpose; `None` if the store has no key yet and may not be written.
+pub(crate) fn secret(store: &Path, purpose: &str, may_write: bool) -> io::Result<Option<[u8; 32]>> {
+    Ok(key(store, may_write)?.map(|key| blake3::derive_key(purpose, &key)))
+}
+
 fn cache(config: &Config, key: [u8; 32], may_write: bool) -> EmbeddingCache {
     let directory = config.store.join("cache").join("embeddings");
     let cache = EmbeddingCache::new(directory, &CacheKey::new(key));

@@ -16,7 +16,10 @@ use crate::{
     open,
     output::{Output, counted},
 };
-use memory::models::ModelRecord;
+use memory::{
+    models::{ModelRecord, better_for_languages},
+    parts::open_log,
+};
 use memory_core::port::VectorIndex as _;
 
 /// State of a part.
@@ -80,6 +83,7 @@ pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     let mut items = configuration(globals);
     items.extend(models::look(config, globals));
     items.extend(behind(config).await);
+    items.extend(languages(config).await);
     items.extend(hooks::look());
     items.extend(strategies(config, globals));
     items
@@ -108,6 +112,15 @@ fn configuration(globals: &Globals) -> Vec<Item> {
             Item::new(WHAT, State::Missing, format!("{path}, which need not be")).remedy("memory config init")
         }
     }]
+}
+
+/// A better model for the languages of the messages.
+async fn languages(config: &Config) -> Option<Item> {
+    let log = open_log(&config.clone().access(Access::Read)).ok()?;
+    let better = better_for_languages(config, &log).await.ok().flatten()?;
+    let detail = "most messages are not in English, on which the store's model was trained";
+    let remedy = format!("memory model fetch {better}, then memory model migrate {better}");
+    Some(Item::new("languages", State::Missing, detail).remedy(remedy))
 }
 
 /// The messages without a cached vector.

@@ -82,6 +82,10 @@ pub(super) async fn import(
 }
 
 impl Restored {
+    pub(super) fn conversation(&self) -> &ConversationId {
+        &self.imported.conversation
+    }
+
     pub(super) fn row(&self) -> Row<'_> {
         let Self { imported, verification, .. } = self;
         Row {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use clap::Args as ClapArgs;
-use memory::models;
+use memory::{OpenError, models};
 use memory_core::port::Embedder;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -68,7 +68,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let started = Instant::now();
     let embedder = match &config.model {
         Some(name) => models::load(&config, name)?,
-        None => models::of_store(&config, false)?,
+        None => models::of_store(&config, None, false)?,
     };
     let first = embedder.embed_query("Is this thing on?").await?;
     let start = started.elapsed();
@@ -111,7 +111,11 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// True if a name is that of a chat model: it has the prefix of one, and names no embedding model.
 fn is_chat_model(name: &str, config: &Config) -> bool {
-    models::names_chat_model(name) && (!models::is_remote(name) || models::load(config, name).is_err())
+    let is_no_embedder = || match models::load(config, name) {
+        Err(OpenError::RemoteModel(error)) => error.is_no_such_model(),
+        _ => false,
+    };
+    models::names_chat_model(name) && (!models::is_remote(name) || is_no_embedder())
 }
 
 /// Seconds per question, and messages per second.

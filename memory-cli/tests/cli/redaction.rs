@@ -1,0 +1,80 @@
+//! Keys and personal data on the way in, in summaries and in indexes.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
+
+use std::{fs, path::Path};
+
+use crate::support::Store;
+
+/// Made up, and the same in every test.
+const KEY: &str = concat!("ghp", "_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW0xYz1aB");
+const CARD: &str = "4111 1111 1111 1111";
+
+/// A conversation whose message 3 has a key, long enough to be summarized.
+fn talk(store: &Store) {
+    let told =
+        format!("The deploy token for staging is {KEY} and the runner in Oslo needs it by Friday. It expires soon.");
+    for number in 1..=40 {
+        let text = if number == 3 {
+            told.clone()
+        } else {
+            format!("Step {number} of the migration went through without trouble.")
+        };
+        store.succeed(&["append", "-c", "talk", &text]);
+    }
+}
+
+/// Paths of the files below a directory that hold `needle`, in any case.
+fn holding(directory: &Path, needle: &str) -> Vec<String> {
+    let needle = needle.to_lowercase();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, &needle));
+        } else if String::from_utf8_lossy(&fs::read(&path).unwrap()).to_lowercase().contains(&needle) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_key_enters_no_summary_and_no_index_and_its_message_is_found_whole() {
+    let store = Store::new();
+    talk(&store);
+    let shown = store.succeed(&["context", "-c", "talk", "--budget", "600", "How did step 30 go?"]);
+    assert!(!shown.contains(KEY), "{shown}");
+    let found = store.succeed(&["search", "-c", "talk", "deploy token staging Oslo"]);
+    assert!(found.contains(KEY), "{found}");
+    assert!(store.succeed(&["expand", "3"]).contains(KEY));
+    for listing in [&["summaries", "-c", "talk"][..], &["resume", "talk"], &["show", "--state", "talk"], &["list"]] {
+        let listed = store.command(listing).output().unwrap();
+        assert!(!String::from_utf8_lossy(&listed.stdout).contains(KEY), "{listing:?}");
+    }
+    let cache = holding(Path::new(&store.path("store/cache")), KEY);
+    assert!(cache.is_empty(), "{cache:?}");
+    assert!(!holding(Path::new(&store.path("store/log")), KEY).is_empty(), "the log keeps what was said");
+}
+
+#[test]
+fn personal_data_is_masked_or_refused_as_it_was_asked() {
+    let store = Store::new();
+    let said = format!("Write to anna@example.org, and again to anna@example.org. Card {CARD}.");
+    store.succeed(&["--redact", "email=mask", "append", "-c", "talk", &said]);
+    let kept = store.succeed(&["expand", "1"]);
+    assert!(!kept.contains("anna@") && kept.contains(CARD), "{kept}");
+    let placeholders: Vec<_> = kept.split("[email ").skip(1).map(|rest| &rest[..8]).collect();
+    assert!(placeholders.len() == 2 && placeholders[0] == placeholders[1], "{kept}");
+    assert!(holding(Path::new(&store.path("store")), "anna@example.org").is_empty());
+
+    let refused = store.fail(&["--redact", "all=mask", "--redact", "card=refuse", "append", "-c", "talk", &said], 1);
+    assert!(refused.contains("refused here (card)") && refused.contains("card=mask"), "{refused}");
+    assert!(!refused.contains(CARD), "{refused}");
+    assert!(store.fail(&["--redact", "mail=mask", "append", "-c", "talk", "Hi"], 2).contains("url-credentials"));
+
+    let lines = format!("{}\n", serde_json::json!({"role": "user", "speaker": "bo@example.org", "content": said}));
+    let file = store.file("more.jsonl", &lines);
+    store.succeed(&["--redact", "all=mask", "import", "--format", "jsonl", &file]);
+    assert!(holding(Path::new(&store.path("store")), "bo@example.org").is_empty());
+    assert!(holding(Path::new(&store.path("store")), "anna@example.org").is_empty());
+}

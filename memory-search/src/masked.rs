@@ -1,0 +1,49 @@
+//! A source without keys, for indexes.
+
+use std::sync::Arc;
+
+use memory_core::{
+    ConversationId, NodeOutline, NodeRange, Summary,
+    port::{BoxFuture, ConversationState, Detector, ReadNodes, Sensitive, Source, StoreError},
+};
+
+/// A source whose messages have placeholders in place of private keys and keys of services.
+#[derive(Debug)]
+pub(crate) struct MaskedSource {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) detector: Arc<dyn Detector>,
+}
+
+impl Source for MaskedSource {
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        self.source.conversation(conversation)
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        self.source.conversations()
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            let mut read = self.source.readable_nodes(conversation, range).await?;
+            let masked = |text: &str| self.detector.masked(text, &Sensitive::is_key);
+            read.nodes.iter_mut().for_each(|node| node.message.replace_texts(&masked));
+            Ok(read)
+        })
+    }
+
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        self.source.outline(conversation)
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        self.source.summaries(conversation)
+    }
+}
