@@ -1,8 +1,11 @@
 //! Times in words, as people say them: "last week", "in March", "two days ago".
 
 mod dated;
+mod lexicon;
 mod parse;
 mod resolve;
+mod tables;
+mod text;
 
 use std::str::FromStr;
 
@@ -10,14 +13,20 @@ pub use dated::with_dates;
 
 use crate::{Timestamp, time::TimeRange};
 
-/// The times that an English text names, in words or as dates, relative to the clock of a conversation.
+/// The times that a text names, in words or as dates, relative to the clock of a conversation.
 ///
 /// Recognized are: days (`today`, `yesterday`, `the day before yesterday`, `last night`, `this morning`), calendar
 /// units (`this week`, `last month`, `last year`, `last weekend`; a week begins on Monday), spans up to the clock (`the
 /// past two weeks`, `the last 3 days`), counts back (`two days ago`, `a week ago`, `a few months ago`), days of the
-/// week (`on Monday`, `last Friday`), months, days and years (`in March`, `on 7 May 2023`, `May 7th`, `in 2022`,
-/// `2023-05-07`, `2023-05`, `7.5.2023`, `7/30/2023`), and these with `since`, `after`, `before`, `until`,
-/// `between … and …`, `from … to …`. Other languages, seasons, holidays and future times are not recognized.
+/// week (`on Monday`, `last Friday`, `Tuesday of last week`), months, days and years (`in March`, `on 7 May 2023`, `May
+/// 7th`, `in March last year`, `in 2022`, `2023-05-07`, `2023-05`, `7.5.2023`, `7/30/2023`), and these with `since`,
+/// `after`, `before`, `until`, `between … and …`, `from … to …`. Seasons, holidays, habits (`every Monday`) and future
+/// times are not recognized.
+///
+/// The same is recognized in Arabic, Chinese, Dutch, French, German, Hindi, Italian, Japanese, Korean, Portuguese,
+/// Russian, Spanish and Turkish, as far as the words mean nothing else. A word that is another one elsewhere (French
+/// `hier`, Spanish `hoy`) counts where more words of the text are of its language than of any other; one that is also
+/// another time (Hindi `कल`) never counts.
 ///
 /// Days are those of the clock, so that a local time gives local days. A date without a year is the latest that had
 /// begun by the clock. `two weeks ago` means the week around that time, `two months ago` the month around it, and so on;
@@ -96,6 +105,18 @@ enum Phrase {
     Between(Time, Time),
 }
 
+impl Phrase {
+    /// True for a time after the clock's.
+    fn is_future(self) -> bool {
+        match self {
+            Self::During(time) | Self::Since(time) | Self::After(time) | Self::Before(time) | Self::Until(time) => {
+                time.is_future()
+            }
+            Self::Between(one, other) => one.is_future() || other.is_future(),
+        }
+    }
+}
+
 /// A named time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
@@ -119,6 +140,26 @@ enum Time {
     Year(i16),
 }
 
+impl Time {
+    /// Another day of the month that a day is of; `None` for another time.
+    fn on_day(self, other: i8) -> Option<Self> {
+        match self {
+            Self::Month { month, day: Some(_), year, which } => {
+                Some(Self::Month { month, day: Some(other), year, which })
+            }
+            _ => None,
+        }
+    }
+
+    fn is_future(self) -> bool {
+        match self {
+            Self::DaysBack(back) | Self::Calendar { back, .. } => back < 0,
+            Self::Weekday { which, .. } | Self::Month { which, .. } => matches!(which, Which::Next | Which::Back(..0)),
+            _ => false,
+        }
+    }
+}
+
 /// One of several days or months of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
@@ -126,8 +167,10 @@ enum Which {
     Latest,
     /// The latest before the clock's own.
     Last,
-    /// The one in the clock's own week or year.
-    This,
+    /// The first after the clock's own.
+    Next,
+    /// The one in the week or year that is this many before the clock's own.
+    Back(i16),
 }
 
 /// A unit of time.

@@ -3,83 +3,37 @@
 use jiff::civil::DateTime;
 
 use super::{
-    Time::{self, DaysBack},
-    Unit,
-    parse::{NUMBERS, WEEKDAYS, place},
+    Time, Unit, Which,
+    lexicon::Trait,
+    parse::Reader,
     resolve::stretch,
+    text::{Text, is_letter},
 };
 use crate::Timestamp;
 
-/// Words that name one day in any sentence. "hier", "morgen", "mañana" and "hoy" are left out: they are other words, too.
-const DAYS: [(&str, Time); 22] = [
-    ("yesterday", DaysBack(1)),
-    ("day before yesterday", DaysBack(2)),
-    ("today", DaysBack(0)),
-    ("tonight", DaysBack(0)),
-    ("this morning", DaysBack(0)),
-    ("this afternoon", DaysBack(0)),
-    ("this evening", DaysBack(0)),
-    ("tomorrow", DaysBack(-1)),
-    ("day after tomorrow", DaysBack(-2)),
-    ("gestern", DaysBack(1)),
-    ("vorgestern", DaysBack(2)),
-    ("heute", DaysBack(0)),
-    ("übermorgen", DaysBack(-2)),
-    ("hier soir", DaysBack(1)),
-    ("avant-hier", DaysBack(2)),
-    ("aujourd'hui", DaysBack(0)),
-    ("aujourd’hui", DaysBack(0)),
-    ("demain", DaysBack(-1)),
-    ("après-demain", DaysBack(-2)),
-    ("ayer", DaysBack(1)),
-    ("anteayer", DaysBack(2)),
-    ("anoche", DaysBack(1)),
-];
-
-/// Words that name one time unless a word of [`OWNED`] precedes them, as in "the last week of May".
-const UNITS: [(&str, Time); 19] = [
-    ("last night", DaysBack(1)),
-    ("last week", calendar(Unit::Week, 1)),
-    ("last month", calendar(Unit::Month, 1)),
-    ("last year", calendar(Unit::Year, 1)),
-    ("next week", calendar(Unit::Week, -1)),
-    ("next month", calendar(Unit::Month, -1)),
-    ("next year", calendar(Unit::Year, -1)),
-    ("letzte Woche", calendar(Unit::Week, 1)),
-    ("letzten Monat", calendar(Unit::Month, 1)),
-    ("letztes Jahr", calendar(Unit::Year, 1)),
-    ("nächste Woche", calendar(Unit::Week, -1)),
-    ("nächsten Monat", calendar(Unit::Month, -1)),
-    ("nächstes Jahr", calendar(Unit::Year, -1)),
-    ("semaine dernière", calendar(Unit::Week, 1)),
-    ("mois dernier", calendar(Unit::Month, 1)),
-    ("année dernière", calendar(Unit::Year, 1)),
-    ("semana pasada", calendar(Unit::Week, 1)),
-    ("mes pasado", calendar(Unit::Month, 1)),
-    ("año pasado", calendar(Unit::Year, 1)),
-];
-
-/// Words before "last" and "next" that may mean another time.
-const OWNED: &str = " a the this that these those my our your his her their its very every each die das den ";
+/// Words before "last" and "next" that may mean another time, as in "the last week of May".
+const OWNED: &str = " a the this that these those my our your his her their its very every each die das den der dem des \
+                     de het mijn onze ";
 
 /// Words before a count that make it vague or part of a larger one.
 const VAGUE: &str = " or to about around over than nearly almost approximately roughly least some like maybe twenty \
-                     thirty forty fifty sixty seventy eighty ninety hundred ";
+                     thirty forty fifty sixty seventy eighty ninety hundred desde depuis ";
+
+/// Words in a time that make it vague or part of a story.
+const STORY: [&str; 5] = ["couple", "previous", "past", "verleden", "afgelopen"];
 
 /// Days of a week.
 const SUNDAY: i8 = 7;
-
-const fn calendar(unit: Unit, back: i32) -> Time {
-    Time::Calendar { unit, back }
-}
 
 /// `text` with the date in parentheses after each word that names one for certain when it was said at `at`, `offset`
 /// seconds east of UTC: `yesterday (2023-05-07)`.
 ///
 /// Such words are days (`yesterday`, `last night`, `three days ago`), units of the calendar (`last week`, `next month`; a
-/// week begins on Monday) and `last` or `next` with the name of a day, also in German, French and Spanish as far as they
+/// week begins on Monday) and `last` or `next` with the name of a day, in the languages of [`TimeWords`] as far as they
 /// mean nothing else. Code, quotations and names (`yesterday.txt`, `USA Today`) stay as they are, and so does all of a
 /// text whose time is unknown. A second pass changes nothing.
+///
+/// [`TimeWords`]: super::TimeWords
 #[must_use]
 pub fn with_dates(text: &str, at: Timestamp, offset: i32) -> String {
     let Some(now) = at.datetime(offset) else { return text.to_owned() };
@@ -111,26 +65,33 @@ fn is_code(line: &str) -> bool {
 
 /// Appends a line with its dates.
 fn push_dated(line: &str, now: DateTime, out: &mut String) {
-    let (mut at, mut copied, mut before) = (0, 0, "");
+    let text = Text::of(line);
+    let said = Said { line, text: &text, readers: Reader::all(&text), now };
+    let (mut at, mut copied, mut free, mut before) = (0, 0, 0, "");
     let (mut in_code, mut is_quoted) = (false, false);
     for piece in line.split_inclusive(char::is_whitespace) {
         let word = piece.trim_start_matches(['(', '—', '–', '¿', '¡']);
-        let begin = at + (piece.len() - word.len());
-        let found = (begin >= copied && !in_code && !is_quoted)
-            .then(|| line.get(begin..).and_then(|rest| named(rest, before, now)))
-            .flatten();
-        if let Some((length, date)) = found {
-            let end = begin + length;
-            out.push_str(line.get(copied..end).unwrap_or_default());
-            out.push_str(&format!(" ({date})"));
-            copied = end;
-        }
-        for c in piece.chars() {
+        let first = at + (piece.len() - word.len());
+        for (offset, c) in piece.char_indices() {
+            let begin = at + offset;
+            if begin >= free
+                && !in_code
+                && !is_quoted
+                && (begin == first || said.may_begin_within(begin))
+                && let Some((end, date)) = said.named(begin, before)
+            {
+                free = end;
+                if let Some(date) = date {
+                    out.push_str(line.get(copied..end).unwrap_or_default());
+                    out.push_str(&format!(" ({date})"));
+                    copied = end;
+                }
+            }
             in_code ^= c == '`';
             is_quoted = match c {
                 '"' => !is_quoted,
-                '“' | '„' | '«' => true,
-                '”' | '»' => false,
+                '“' | '„' | '«' | '「' | '『' => true,
+                '”' | '»' | '」' | '』' => false,
                 _ => is_quoted,
             };
         }
@@ -140,56 +101,83 @@ fn push_dated(line: &str, now: DateTime, out: &mut String) {
     out.push_str(line.get(copied..).unwrap_or_default());
 }
 
-/// Length in bytes of the words at the beginning of `rest` that name a time, and its date. `before` is the word before.
-fn named(rest: &str, before: &str, now: DateTime) -> Option<(usize, String)> {
-    let is_after = |words: &str| words.contains(&format!(" {} ", before.to_lowercase()));
-    // "USA Today"
-    if rest.starts_with(char::is_uppercase) && before.ends_with(char::is_alphanumeric) {
-        return None;
+/// A line that was said.
+struct Said<'a> {
+    line: &'a str,
+    text: &'a Text,
+    readers: Vec<Reader<'a>>,
+    now: DateTime,
+}
+
+impl Said<'_> {
+    /// True if a word without a space before it may begin at a place: not within a path or a name in Latin letters.
+    fn may_begin_within(&self, begin: usize) -> bool {
+        let is_in = |c: char| matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+        let follows = self.line.get(begin..).is_some_and(|rest| rest.starts_with(is_in));
+        let before = self.line.get(..begin).and_then(|before| before.chars().next_back());
+        follows && before.is_none_or(|c| !c.is_ascii() || matches!(c, ' ' | '\t' | '(' | ',' | ':' | '!' | '?'))
     }
-    let day = || listed(&DAYS, rest);
-    let unit = || listed(&UNITS, rest).or_else(|| weekday(rest, now)).filter(|_| !is_after(OWNED));
-    let count = || days_ago(rest).filter(|_| !is_after(VAGUE));
-    let (length, time) = day().or_else(unit).or_else(count)?;
-    let behind = rest.get(length..)?;
-    let own = ["'s", "’s"].iter().find(|own| behind.starts_with(**own)).map_or(0, |own| own.len());
-    may_end(behind.get(own..)?).then_some(())?;
-    Some((length + own, date(time, now)?))
+
+    /// End of the words at a place that name a time, and its date if they mean nothing else. `before` is the word before.
+    fn named(&self, begin: usize, before: &str) -> Option<(usize, Option<String>)> {
+        // "USA Today"
+        if self.line.get(begin..)?.starts_with(char::is_uppercase) && before.ends_with(char::is_alphanumeric) {
+            return None;
+        }
+        let at = self.text.place_of(begin)?;
+        let mut found: Option<(usize, Option<String>)> = None;
+        for reader in self.readers.iter().filter(|reader| reader.may_begin(at)) {
+            let decoy = || Some((self.text.end_of(reader.decoy(at)?)?, None));
+            let dated = || self.dated(reader, at, begin, before).map(|(end, date)| (end, Some(date)));
+            if let Some(new) = decoy().or_else(dated)
+                && found.as_ref().is_none_or(|(end, _)| new.0 > *end)
+            {
+                found = Some(new);
+            }
+        }
+        found
+    }
+
+    fn dated(&self, reader: &Reader<'_>, at: usize, begin: usize, before: &str) -> Option<(usize, String)> {
+        let is_after = |words: &str| words.contains(&format!(" {} ", before.to_lowercase()));
+        let (time, end) = reader.bare(at)?;
+        let closed = reader.closed(end)?;
+        // "上周二": the date of the week would part it from its day.
+        let is_whole = !reader.has(Trait::Glued) || reader.joined(time, end).1 == end;
+        let is_meant = is_whole
+            && !reader.is_other(time, at, end)
+            && match time {
+                Time::DaysBack(_) => true,
+                Time::LastNight | Time::Calendar { .. } => !is_after(OWNED),
+                Time::Weekday { day, which } => self.is_sure(day, which) && !is_after(OWNED),
+                Time::Ago { least, most, unit: Unit::Day } => {
+                    least == most && reader.has(Trait::SureCounts) && !is_after(VAGUE)
+                }
+                _ => false,
+            };
+        let end = self.text.end_of(closed)?;
+        let (words, behind) = (self.line.get(begin..end)?, self.line.get(end..)?);
+        let is_run = words.chars().all(|c| is_letter(c) || matches!(c, ' ' | '-' | '\'' | '\u{2019}'));
+        let is_story = words.split(' ').any(|word| STORY.contains(&&*word.to_lowercase()));
+        let may_end = may_end(behind) || (reader.is_unspaced() && behind.starts_with(is_unspaced));
+        (is_meant && is_run && !is_story && may_end).then_some((end, date(time, self.now)?))
+    }
+
+    /// True if the nearest such day and that of the week before or after are the same, whether weeks begin on Monday or
+    /// on Sunday.
+    fn is_sure(&self, day: i8, which: Which) -> bool {
+        let today = self.now.date().weekday().to_monday_one_offset();
+        match which {
+            Which::Last => day == today || (day > today && day != SUNDAY),
+            Which::Next => day == today || (day < today && today != SUNDAY),
+            Which::Latest | Which::Back(_) => false,
+        }
+    }
 }
 
-/// The entry that a text begins with.
-fn listed(list: &[(&str, Time)], rest: &str) -> Option<(usize, Time)> {
-    let is_first = |words: &str| rest.get(..words.len()).is_some_and(|first| first.eq_ignore_ascii_case(words));
-    let found = list.iter().find(|(words, _)| is_first(words))?;
-    Some((found.0.len(), found.1))
-}
-
-/// `last Friday` and `next Monday` where the nearest such day and that of the week before or after are the same, whether
-/// weeks begin on Monday or on Sunday.
-fn weekday(rest: &str, now: DateTime) -> Option<(usize, Time)> {
-    const LEAD: usize = "last ".len();
-    let (lead, name) = rest.split_at_checked(LEAD)?;
-    let is_last = lead.eq_ignore_ascii_case("last ");
-    (is_last || lead.eq_ignore_ascii_case("next ")).then_some(())?;
-    let name = name.split(|c: char| !c.is_ascii_alphabetic()).next()?;
-    let day = place(&WEEKDAYS, &name.to_ascii_lowercase())?;
-    let today = now.date().weekday().to_monday_one_offset();
-    let (back, is_sure) = if is_last {
-        (7 - i32::from(day - today), day > today && day != SUNDAY)
-    } else {
-        (i32::from(today - day) - 7, day < today && today != SUNDAY)
-    };
-    (day == today || is_sure).then_some((LEAD + name.len(), DaysBack(back)))
-}
-
-/// `three days ago`, `12 days ago`.
-fn days_ago(rest: &str) -> Option<(usize, Time)> {
-    let (number, behind) = rest.split_once(' ')?;
-    let unit = ["days ago", "day ago"].into_iter().find(|unit| behind.starts_with(unit))?;
-    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
-    let digits = || number.parse::<u16>().ok().filter(|_| is_plain).map(i32::from);
-    let days = place(&NUMBERS, &number.to_ascii_lowercase()).map(i32::from).or_else(digits)?;
-    Some((number.len() + 1 + unit.len(), DaysBack(days)))
+/// True for a letter of a script without spaces, but for those that make another time of the one before: "上个月末".
+fn is_unspaced(c: char) -> bool {
+    c.is_alphabetic() && !c.is_ascii() && !matches!(c, '末' | '底' | '初')
 }
 
 /// True if words of time may end before `behind`: not within a name or a line of code, and without a date already.
@@ -203,23 +191,29 @@ fn may_end(behind: &str) -> bool {
         Some('.' | ',' | ';' | ':' | '!' | '?' | ')' | '…' | '—' | '–') => {
             !after.next().is_some_and(char::is_alphanumeric)
         }
+        Some('。' | '，' | '、' | '；' | '：' | '！' | '？' | '）' | '」' | '』' | '؟' | '،' | '؛' | '।') => {
+            true
+        }
         Some(_) => false,
     }
 }
 
 /// The days of a time: `2023-05-07`, `week of 2023-05-01`, `2023-04`, `2022`.
 fn date(time: Time, now: DateTime) -> Option<String> {
-    let (begin, end) = stretch(time, now)?;
-    let (first, last) = (begin.date(), end.date().yesterday().ok()?);
+    let time = if time == Time::LastNight { Time::DaysBack(1) } else { time };
+    let (begin, _) = stretch(time, now)?;
+    let first = begin.date();
     Some(match time {
         // "Last week" of a Sunday depends on the day that a week begins on.
         Time::Calendar { unit: Unit::Week, .. } if now.date().weekday().to_monday_one_offset() == SUNDAY => {
             return None;
         }
+        Time::Calendar { back: 0, .. } => return None,
         Time::Calendar { unit: Unit::Month, .. } => first.strftime("%Y-%m").to_string(),
         Time::Calendar { unit: Unit::Year, .. } => first.year().to_string(),
-        _ if first == last => first.to_string(),
-        _ => format!("week of {first}"),
+        Time::Calendar { unit: Unit::Week, .. } => format!("week of {first}"),
+        Time::Calendar { .. } => return None,
+        _ => first.to_string(),
     })
 }
 
@@ -259,6 +253,23 @@ mod tests {
         check("C'était hier soir_.", "2023-05-09");
         check("Nous partons après-demain_", "2023-05-12");
         check("El año pasado_ viajamos", "2022");
+        check("Vor drei Tagen_ ging es kaputt", "2023-05-07");
+        check("Il y a trois jours_ il est parti", "2023-05-07");
+        check("Nous avons dit cela hier_", "2023-05-09");
+        check("la settimana scorsa_", "week of 2023-05-01");
+        check("Tre giorni fa_ l'ho visto", "2023-05-07");
+        check("Ontem_ choveu", "2023-05-09");
+        check("Eergisteren_ was ik ziek", "2023-05-08");
+        check("Вчера_ я был там", "2023-05-09");
+        check("На прошлой неделе_ я болел", "week of 2023-05-01");
+        check("Dünkü_ toplantı, ", "2023-05-09");
+        check("Geçen ay_ taşındım", "2023-04");
+        check("ذهبت أمس_، ثم عدت", "2023-05-09");
+        check("पिछले हफ़्ते_ मैं बीमार था", "week of 2023-05-01");
+        check("我昨天_去了那里", "2023-05-09");
+        check("他说上个月_。", "2023-04");
+        check("先週_は忙しかった", "week of 2023-05-01");
+        check("어제는_ 비가 왔다", "2023-05-09");
     }
 
     #[test]
@@ -306,6 +317,18 @@ mod tests {
             "about two days ago, two or three days ago, twenty two days ago, 2-3 days ago, a few days ago",
             "yesterday (a Tuesday) and yesterday (2023-05-09)",
             "ich war hier, guten morgen",
+            "Was hast du hier gemacht?",
+            "al giorno d'oggi, hoy en día, hoje em dia",
+            "in der letzten Woche des Kurses, mehr als drei Tage",
+            "desde hace tres días, hace tres días que espero",
+            "sınavdan iki gün önce, üç gün önce",
+            "कल मैं वहाँ था",
+            "上周二、三天前、如今年轻人、上个月末",
+            "他说「昨天去了」",
+            "logs/昨天 和 昨天.txt",
+            "今日子さん、締め切りの三日前",
+            "그제야 알았다, 오늘날",
+            "اليوم التالي",
             "two weeks ago",
         ] {
             assert_eq!(dated(text), text);
@@ -320,7 +343,9 @@ mod tests {
                 prop_oneof![
                     Just("yesterday"), Just("last"), Just("next"), Just("week"), Just("Monday"), Just("3"), Just("days"),
                     Just("ago"), Just("\n"), Just("```"), Just("`"), Just("\""), Just("après-demain"), Just("é"),
-                    Just("gestern,"), Just("(today)"), Just("today."), Just(" "), Just("("),
+                    Just("gestern,"), Just("(today)"), Just("today."), Just(" "), Just("("), Just("昨天"), Just("上个月末"),
+                    Just("我昨天去"), Just("「"), Just("어제는"), Just("vor drei Tagen"), Just("Dünkü"), Just("أَمْس،"),
+                    Just("पिछले हफ़्ते"), Just("l’anne\u{301}e dernière"), Just("hier"), Just("la"),
                 ],
                 0..24,
             ),

@@ -1,279 +1,521 @@
-//! Parser of the times that a text names.
+//! Parser of the times that a text names, one for all languages.
 
-use super::{Phrase, Time, Unit, Which};
+mod count;
+mod date;
 
-/// The largest count of units back: no conversation is older.
-const MOST: i32 = 9_999;
+pub(super) use date::numeric_date;
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-pub(super) const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-pub(super) const NUMBERS: [&str; 12] =
-    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+use super::{
+    Phrase, Time, Unit, Which,
+    lexicon::{
+        Lexicon, Needs,
+        Preposition::{self, After, Before, During, Since, Until},
+        Sense, Trait, languages,
+    },
+    text::Text,
+};
 
-/// A word of a text, or a date in numbers.
-struct Word<'a> {
-    /// The word in lower case, without a possessive's ending.
-    lower: String,
-    is_capital: bool,
-    /// The word as written, with surrounding punctuation.
-    written: &'a str,
-}
+/// Most articles before a time.
+const ARTICLES: usize = 3;
+const HAN_DIGITS: &str = "〇一二三四五六七八九";
+
+/// A value read from a text, and the place behind it.
+type Read<T> = Option<(T, usize)>;
 
 /// All times that a text names, in order.
 pub(super) fn phrases(text: &str) -> Vec<Phrase> {
-    let words: Vec<_> = text.split_whitespace().flat_map(split).collect();
-    let mut rest = words.as_slice();
+    let text = Text::of(text);
+    let readers = Reader::all(&text);
     let mut phrases = Vec::new();
-    while !rest.is_empty() {
-        let (phrase, taken) = phrase(rest).map_or((None, 1), |(phrase, taken)| (Some(phrase), taken));
-        phrases.extend(phrase);
-        rest = rest.get(taken.max(1)..).unwrap_or_default();
+    let mut at = 0;
+    while let Some(first) = text.rest(at).chars().next() {
+        // `max_by_key` keeps the last of equal ones, and the first language counts.
+        let found = readers.iter().rev().filter(|reader| reader.may_begin(at)).filter_map(|reader| reader.phrase(at));
+        match found.max_by_key(|(_, end)| *end).filter(|(_, end)| *end > at) {
+            Some((phrase, end)) => {
+                phrases.extend(phrase);
+                at = end;
+            }
+            None if is_numeral(first) => {
+                let rest = text.rest(at);
+                at += rest.find(|c| !is_numeral(c)).unwrap_or(rest.len());
+            }
+            None => at += first.len_utf8(),
+        }
     }
     phrases
 }
 
-/// The words between two spaces. Dates stay whole.
-fn split(written: &str) -> Vec<Word<'_>> {
-    let word = |part: &str| {
-        let lower = part.to_lowercase().replace('\u{2019}', "'");
-        let lower = lower.strip_suffix("'s").map_or_else(|| lower.trim_matches('\'').to_owned(), str::to_owned);
-        Word { lower, is_capital: part.starts_with(char::is_uppercase), written }
-    };
-    let bare = written.trim_matches(|c: char| !c.is_alphanumeric());
-    if numeric_date(bare).is_some() {
-        return vec![word(bare)];
+fn is_numeral(c: char) -> bool {
+    c.is_ascii_digit() || "十百千万億亿零两半".contains(c) || HAN_DIGITS.contains(c)
+}
+
+/// A noun that "last" may precede.
+#[derive(Clone, Copy)]
+enum Noun {
+    Unit(Unit),
+    Weekend,
+    Weekday(i8),
+    Month(i8),
+}
+
+/// A text in one language.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a> {
+    text: &'a Text,
+    lexicon: &'static Lexicon,
+    /// True if the text is in this language for certain.
+    is_certain: bool,
+    /// True if the text is in another language for certain.
+    is_foreign: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// The readers of the languages that a text may be in, English first.
+    pub(super) fn all(text: &'a Text) -> Vec<Self> {
+        let languages = languages(text);
+        let has_certain = languages.iter().any(|(_, is_certain)| *is_certain);
+        let reader = |(lexicon, is_certain)| Self { text, lexicon, is_certain, is_foreign: has_certain && !is_certain };
+        languages.into_iter().map(reader).collect()
     }
-    let ends = |c: char| !c.is_alphanumeric() && c != '\'' && c != '\u{2019}';
-    bare.split(ends).filter(|part| !part.is_empty()).map(word).collect()
-}
 
-/// A phrase at the beginning of some words, with its number of words.
-fn phrase(words: &[Word<'_>]) -> Option<(Phrase, usize)> {
-    let before = words.first()?.lower.as_str();
-    let behind = |skipped: usize| -> Option<(Time, usize)> {
-        let (time, taken) = time(words.get(skipped..)?, true)?;
-        Some((time, skipped + taken))
-    };
-    let both = |joint: &[&str]| -> Option<(Phrase, usize)> {
-        let (one, taken) = behind(1)?;
-        joint.contains(&words.get(taken)?.lower.as_str()).then_some(())?;
-        let (other, taken) = behind(taken + 1)?;
-        Some((Phrase::Between(one, other), taken))
-    };
-    let with = |phrase: fn(Time) -> Phrase| behind(1).map(|(time, taken)| (phrase(time), taken));
-    match before {
-        "since" => with(Phrase::Since),
-        "after" => with(Phrase::After),
-        "before" => with(Phrase::Before),
-        "until" | "till" => with(Phrase::Until),
-        "between" => both(&["and"]),
-        "from" => both(&["to", "until", "till", "through"]).or_else(|| with(Phrase::During)),
-        "in" | "on" | "during" | "of" | "at" | "by" | "around" | "early" | "late" | "mid" => with(Phrase::During),
-        _ => time(words, false).map(|(time, taken)| (Phrase::During(time), taken)),
+    pub(super) fn has(&self, of: Trait) -> bool {
+        self.lexicon.has(of)
     }
-}
 
-/// A time at the beginning of some words, with its number of words. `is_led` means that a word of time precedes them,
-/// without which `March` and `2048` are ambiguous.
-fn time(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
-    let articles = words.iter().take_while(|word| matches!(word.lower.as_str(), "the" | "early" | "late" | "mid"));
-    let skipped = articles.count();
-    let words = words.get(skipped..)?;
-    let found = near_day(words)
-        .or_else(|| relative(words))
-        .or_else(|| back(words))
-        .or_else(|| date(words, is_led))
-        .or_else(|| weekday(words))
-        .or_else(|| year(words, is_led));
-    found.map(|(time, taken)| (time, skipped + taken))
-}
-
-fn near_day(words: &[Word<'_>]) -> Option<(Time, usize)> {
-    let is = |expected: &[&str]| starts_with(words, expected);
-    Some(match words.first()?.lower.as_str() {
-        "today" | "tonight" => (Time::DaysBack(0), 1),
-        "yesterday" => (Time::DaysBack(1), 1),
-        "day" if is(&["day", "before", "yesterday"]) => (Time::DaysBack(2), 3),
-        "last" if is(&["last", "night"]) => (Time::LastNight, 2),
-        "this" if ["morning", "afternoon", "evening"].iter().any(|part| is(&["this", part])) => (Time::DaysBack(0), 2),
-        _ => return None,
-    })
-}
-
-/// `last week`, `the past three months`, `this March`, `last Friday`.
-fn relative(words: &[Word<'_>]) -> Option<(Time, usize)> {
-    let (first, rest) = words.split_first()?;
-    let (which, is_past) = match first.lower.as_str() {
-        "this" => (Which::This, false),
-        "last" | "previous" => (Which::Last, false),
-        "past" => (Which::Last, true),
-        _ => return None,
-    };
-    let noun = rest.first()?.lower.as_str();
-    if let Some((count, taken)) = count(rest).filter(|_| which == Which::Last) {
-        // `last May 7` has no count.
-        let unit = unit(&rest.get(taken)?.lower)?;
-        return Some((Time::Past { unit, count }, 2 + taken));
+    /// True if the words of the language may begin within a run of letters.
+    pub(super) fn is_unspaced(&self) -> bool {
+        self.has(Trait::Glued) && self.lexicon.endings.is_empty()
     }
-    if noun == "weekend" {
-        return Some((Time::Weekend { is_last: which == Which::Last }, 2));
+
+    /// True if a time may begin at a place, by its first word.
+    pub(super) fn may_begin(&self, at: usize) -> bool {
+        let rest = self.text.rest(at);
+        let Some(first) = rest.chars().next().filter(|_| self.is_unspaced() || self.text.begins_word(at)) else {
+            return false;
+        };
+        is_numeral(first) || self.lexicon.entries(rest).next().is_some()
     }
-    if let Some(day) = place(&WEEKDAYS, noun) {
-        return Some((Time::Weekday { day, which }, 2));
+
+    /// The value of the longest word with a meaning at a place.
+    fn entry<T>(&self, at: usize, pick: impl Fn(Sense) -> Option<T>) -> Option<(T, usize, Needs)> {
+        let rest = self.text.rest(at);
+        for entry in self.lexicon.entries(rest) {
+            let end = at + entry.phrase.len();
+            let value = pick(entry.sense);
+            let may = (value.is_some() || entry.sense == Sense::Decoy)
+                && (!entry.is_unsure || self.is_certain)
+                && (!entry.needs_capital || self.text.is_capital(at))
+                && self.may_end(end);
+            if may {
+                // A decoy hides the shorter words in it.
+                return value.map(|value| (value, end, entry.needs));
+            }
+        }
+        None
     }
-    if let Some(month) = place(&MONTHS, noun) {
-        return Some((Time::Month { month, day: None, year: None, which }, 2));
+
+    fn read<T>(&self, at: usize, pick: impl Fn(Sense) -> Option<T>) -> Read<T> {
+        self.entry(at, pick).map(|(value, end, _)| (value, end))
     }
-    let unit = unit(noun).filter(|_| !noun.ends_with('s'))?;
-    let back = i32::from(which == Which::Last);
-    let time = if is_past { Time::Past { unit, count: 1 } } else { Time::Calendar { unit, back } };
-    Some((time, 2))
-}
 
-/// `two days ago`, `a couple of weeks ago`, `a few months ago`.
-fn back(words: &[Word<'_>]) -> Option<(Time, usize)> {
-    const FEW: (i32, i32) = (2, 6);
-    let vague = [["a", "few"].as_slice(), &["few"], &["several"]];
-    let few = vague.iter().find(|vague| starts_with(words, vague)).map(|vague| (FEW, vague.len()));
-    let ((least, most), taken) = few.or_else(|| count(words).map(|(count, taken)| ((count, count), taken)))?;
-    let unit = unit(&words.get(taken)?.lower)?;
-    (words.get(taken + 1)?.lower == "ago").then_some((Time::Ago { unit, least, most }, taken + 2))
-}
-
-/// A number at the beginning of some words, with its number of words.
-fn count(words: &[Word<'_>]) -> Option<(i32, usize)> {
-    let first = words.first()?.lower.as_str();
-    let couple = [["a", "couple", "of"].as_slice(), &["couple", "of"]];
-    if let Some(couple) = couple.iter().find(|couple| starts_with(words, couple)) {
-        return Some((2, couple.len()));
+    /// The place of the next word after a word of this meaning.
+    fn skip(&self, at: usize, sense: Sense) -> Option<usize> {
+        let (_, end) = self.read(at, |of| (of == sense).then_some(()))?;
+        Some(self.next(end))
     }
-    let number = match first {
-        "a" | "an" => 1,
-        _ => match place(&NUMBERS, first) {
-            Some(number) => i32::from(number),
-            None => first.parse().ok().filter(|number| (1..=MOST).contains(number))?,
-        },
-    };
-    Some((number, 1))
-}
 
-fn unit(word: &str) -> Option<Unit> {
-    Some(match word.strip_suffix('s').unwrap_or(word) {
-        "minute" => Unit::Minute,
-        "hour" => Unit::Hour,
-        "day" => Unit::Day,
-        "week" => Unit::Week,
-        "month" => Unit::Month,
-        "quarter" => Unit::Quarter,
-        "year" => Unit::Year,
-        _ => return None,
-    })
-}
-
-/// `7 May 2023`, `May 7th`, `the 7th of May`, `March 2022`, `2023-05-07`, `7.5.2023`; `March` alone if `is_led`.
-fn date(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
-    let word = |at: usize| words.get(at);
-    if let Some((year, month, day)) = numeric_date(&word(0)?.lower) {
-        return Some((Time::Month { month, day, year: Some(year), which: Which::Latest }, 1));
+    /// True if a word may end at a place.
+    fn may_end(&self, at: usize) -> bool {
+        self.has(Trait::Glued) || self.is_end(at) || (!self.lexicon.endings.is_empty() && self.behind(at).is_some())
     }
-    let (day_before, mut next) = match word(0).and_then(|word| day(&word.lower)) {
-        Some(day) if starts_with(words.get(1..)?, &["of"]) => (Some(day), 2),
-        Some(day) => (Some(day), 1),
-        None => (None, 0),
-    };
-    let month = month(word(next)?)?;
-    let is_plain = !matches!(word(next)?.lower.as_str(), "may" | "march");
-    next += 1;
-    let day_behind = word(next).and_then(|word| day(&word.lower)).filter(|_| day_before.is_none());
-    next += usize::from(day_behind.is_some());
-    let year = word(next).and_then(|word| year_number(&word.lower));
-    next += usize::from(year.is_some());
-    let day = day_before.or(day_behind);
-    // `May` and `March` are not only months.
-    let is_sure = is_led || is_plain || day.is_some() || year.is_some();
-    is_sure.then_some((Time::Month { month, day, year, which: Which::Latest }, next))
-}
 
-/// The month that a word names. Abbreviations and `may` need a capital.
-fn month(word: &Word<'_>) -> Option<i8> {
-    if word.lower == "may" {
-        return word.is_capital.then_some(5);
+    /// True if a run of letters ends at a place, but for an ending of the language.
+    fn is_end(&self, at: usize) -> bool {
+        self.is_boundary(at) || self.ending(at).is_some()
     }
-    let is_short = |month: &str| month.get(..3) == Some(&word.lower) || (month == "september" && word.lower == "sept");
-    let short = || (1..).zip(MONTHS).find(|(_, month)| is_short(month)).filter(|_| word.is_capital);
-    place(&MONTHS, &word.lower).or_else(|| short().map(|(number, _)| number))
-}
 
-fn weekday(words: &[Word<'_>]) -> Option<(Time, usize)> {
-    let day = place(&WEEKDAYS, &words.first()?.lower)?;
-    Some((Time::Weekday { day, which: Which::Latest }, 1))
-}
+    fn is_boundary(&self, at: usize) -> bool {
+        let rest = self.text.rest(at);
+        rest.is_empty() || rest.starts_with(' ')
+    }
 
-fn year(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
-    let word = words.first().filter(|_| is_led)?;
-    // `in 2000 km` is a quantity, not a year.
-    let counts = words.get(1).is_some_and(|next| unit(&next.lower).is_some());
-    let is_alone = word.written.trim_matches(|c: char| c.is_ascii_punctuation()).len() == word.lower.len();
-    year_number(&word.lower).filter(|_| !counts && is_alone).map(|year| (Time::Year(year), 1))
-}
+    /// The place behind an ending.
+    fn ending(&self, at: usize) -> Option<usize> {
+        let rest = self.text.rest(at);
+        let ends = self.lexicon.endings.iter().filter(|ending| rest.starts_with(&***ending));
+        ends.map(|ending| at + ending.len()).find(|end| self.is_boundary(*end))
+    }
 
-fn year_number(word: &str) -> Option<i16> {
-    word.parse().ok().filter(|year| word.len() == 4 && (1900..=2999).contains(year))
-}
+    /// The place behind a time with its ending; `None` within a word.
+    pub(super) fn closed(&self, at: usize) -> Option<usize> {
+        if self.is_unspaced() { Some(at) } else { self.ending(at).or_else(|| self.is_boundary(at).then_some(at)) }
+    }
 
-fn day(word: &str) -> Option<i8> {
-    let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
-    digits.parse().ok().filter(|day| digits.len() <= 2 && (1..=31).contains(day))
-}
+    /// The beginning of the next word.
+    fn next(&self, at: usize) -> usize {
+        let at = self.ending(at).unwrap_or(at);
+        at + usize::from(self.text.rest(at).starts_with(' '))
+    }
 
-/// A date in numbers: year, month and day. `2023-05-07`, `2023-05`, `7.5.2023` (day first), and `7/30/2023` or
-/// `30/7/2023` where one number can only be the day; `7/5/2023` means one day in the States and another elsewhere.
-pub(super) fn numeric_date(word: &str) -> Option<(i16, i8, Option<i8>)> {
-    let number = |part: &str, most: i8| -> Option<i8> {
-        part.parse().ok().filter(|number| part.len() <= 2 && (1..=most).contains(number))
-    };
-    let parts = |by: char| -> Vec<&str> { word.split(by).collect() };
-    if let [year, month, day @ ..] = parts('-').as_slice()
-        && let Some(year) = year_number(year)
-        && month.len() == 2
-    {
-        return match day {
-            [] => Some((year, number(month, 12)?, None)),
-            [day] if day.len() == 2 => Some((year, number(month, 12)?, Some(number(day, 31)?))),
+    /// A preposition that follows a word, joined to it or not.
+    pub(super) fn behind(&self, at: usize) -> Read<Preposition> {
+        let joint = if self.text.rest(at).starts_with("' ") { "' ".len() } else { 0 };
+        let joined = self.read(at + joint, |sense| match sense {
+            Sense::Behind(preposition) | Sense::Suffix(preposition) => Some(preposition),
+            _ => None,
+        });
+        joined.or_else(|| {
+            let next = self.next(at);
+            self.read(next, |sense| match sense {
+                Sense::Behind(preposition) if next > at => Some(preposition),
+                _ => None,
+            })
+        })
+    }
+
+    /// A phrase at a place, or words that look like one, with the place behind them.
+    fn phrase(&self, at: usize) -> Read<Option<Phrase>> {
+        if let Some(end) = self.decoy(at) {
+            return Some((None, end));
+        }
+        if let Some((_, end)) = self.skip(at, Sense::Not).and_then(|behind| self.any_time(behind)) {
+            return Some((None, end));
+        }
+        // "This Monday" may be the next one.
+        let is_this = || self.skip(at, Sense::This).filter(|_| !self.has(Trait::English));
+        if let Some((time, end)) = self.skip(at, Sense::Habit).or_else(is_this).and_then(|at| self.time(at, true))
+            && matches!(
+                time,
+                Time::Weekday { which: Which::Latest, .. }
+                    | Time::Month { day: None, year: None, which: Which::Latest, .. }
+            )
+        {
+            return Some((None, end));
+        }
+        let (plain, led) = (self.plain(at), self.between(at).or_else(|| self.led(at)));
+        // "Avant-hier" is no time before yesterday.
+        let (phrase, end) = led.into_iter().chain(plain).max_by_key(|(_, end)| *end)?;
+        let end = self.closed(end)?;
+        let is_meant = !phrase.is_future() && !self.is_changed_behind(phrase, end);
+        Some((Some(phrase).filter(|_| is_meant), end))
+    }
+
+    /// True if the words behind a phrase make it another one.
+    fn is_changed_behind(&self, phrase: Phrase, end: usize) -> bool {
+        let next = self.next(end);
+        let is_before = |sense: Sense| self.skip(next, sense).is_some();
+        is_before(Sense::NextBehind)
+            || (is_before(Sense::NotBehind) && matches!(phrase, Phrase::During(Time::Ago { .. })))
+            || (is_before(Sense::HabitBehind) && matches!(phrase, Phrase::During(Time::Weekday { .. })))
+    }
+
+    /// The place behind words that look like a time and are none.
+    pub(super) fn decoy(&self, at: usize) -> Option<usize> {
+        self.read(at, |sense| (sense == Sense::Decoy).then_some(())).map(|(_, end)| end)
+    }
+
+    /// A time with or without a preposition.
+    fn any_time(&self, at: usize) -> Read<()> {
+        let behind = self.preposition(at).map_or(at, |(_, end)| self.next(end));
+        self.time(behind, true).map(|(_, end)| ((), end))
+    }
+
+    fn preposition(&self, at: usize) -> Read<Preposition> {
+        self.read(at, |sense| match sense {
+            Sense::Preposition(preposition) => Some(preposition),
+            _ => None,
+        })
+    }
+
+    /// "Between March and April", "from Monday to Friday", "from 3 to 5 May".
+    fn between(&self, at: usize) -> Read<Phrase> {
+        let both = |first: Sense, joint: Sense| {
+            let begin = self.skip(at, first)?;
+            if let Some((one, end)) = self.time(begin, true)
+                && let Some(found) = self.another(one, end, joint)
+            {
+                return Some(found);
+            }
+            let (day, end) = self.day(self.skip(begin, Sense::Article).unwrap_or(begin))?;
+            let (other, end) = self.time(self.skip(self.next(end), joint)?, true)?;
+            Some((Phrase::Between(other.on_day(day)?, other), end))
+        };
+        both(Sense::Between, Sense::And).or_else(|| both(Sense::From, Sense::To))
+    }
+
+    /// The time before a joint with the one behind it.
+    fn another(&self, one: Time, end: usize, joint: Sense) -> Read<Phrase> {
+        let begin = self.skip(self.next(end), joint)?;
+        let (other, end) = self.time(begin, true).or_else(|| self.later_day(one, begin))?;
+        Some((Phrase::Between(one, other), end))
+    }
+
+    /// A time with a preposition before it.
+    fn led(&self, at: usize) -> Read<Phrase> {
+        let (preposition, end) = self.preposition(at)?;
+        let (time, end) = self.time(self.next(end), true)?;
+        Some((preposition.with(time), end))
+    }
+
+    /// A time without a preposition before it.
+    fn plain(&self, at: usize) -> Read<Phrase> {
+        if let Some((time, end)) = self.time(at, true) {
+            // "周一到周三"
+            if self.is_unspaced()
+                && let Some(found) = self.another(time, end, Sense::To)
+            {
+                return Some(found);
+            }
+            if let Some((preposition, end)) = self.behind(end) {
+                let round = |year: i16| year % 50 == 0 && self.is_unspaced();
+                if matches!(time, Time::Year(year) if round(year)) {
+                    // "2000年前" may be a count.
+                    return None;
+                }
+                return Some(self.until_another(time, preposition, end));
+            }
+            // All of a text is a time if it may be one.
+            if at == 0 && self.next(end) >= self.text.len() && self.closed(end).is_some() {
+                return Some((Phrase::During(time), end));
+            }
+        }
+        self.time(at, false).map(|(time, end)| (Phrase::During(time), end))
+    }
+
+    /// "From March on" before "until May".
+    fn until_another(&self, time: Time, preposition: Preposition, end: usize) -> (Phrase, usize) {
+        let other = || {
+            let next = self.next(end);
+            let (other, end) = self.time(next, true).or_else(|| self.later_day(time, next))?;
+            let (until, end) = self.behind(end)?;
+            (preposition == Since && until == Until).then_some((Phrase::Between(time, other), end))
+        };
+        other().unwrap_or_else(|| (preposition.with(time), end))
+    }
+
+    /// A time at a place. `is_led` means that a word of time precedes it, without which `March` and `2048` are ambiguous.
+    fn time(&self, at: usize, is_led: bool) -> Read<Time> {
+        let mut at = at;
+        for _ in 0..=ARTICLES {
+            let found = self
+                .bare(at)
+                .or_else(|| self.date(at, is_led))
+                .or_else(|| self.weekday(at, is_led))
+                .or_else(|| self.year(at, is_led));
+            if let Some((time, end)) = found {
+                return Some(self.joined(time, end));
+            }
+            at = self.skip(at, Sense::Article)?;
+        }
+        None
+    }
+
+    /// A time that needs no preposition: a day near the clock, "last week", "two days ago".
+    pub(super) fn bare(&self, at: usize) -> Read<Time> {
+        self.named(at).or_else(|| self.relative(at)).or_else(|| self.back(at))
+    }
+
+    fn named(&self, at: usize) -> Read<Time> {
+        let named = self.read(at, |sense| match sense {
+            Sense::Named(time) => Some(time),
+            _ => None,
+        });
+        // "اليوم التالي" is "the next day".
+        let is_adjective = |end: usize| self.text.rest(self.next(end)).starts_with("ال");
+        named.filter(|(_, end)| !self.has(Trait::AdjectivesBehind) || !is_adjective(*end))
+    }
+
+    /// A time with what follows and belongs to it: "in March last year", "Tuesday of last week", "Monday, 7 May".
+    pub(super) fn joined(&self, time: Time, end: usize) -> (Time, usize) {
+        let next = self.next(end);
+        let of = self.skip(next, Sense::Of).unwrap_or(next);
+        let article = self.skip(of, Sense::Article).unwrap_or(of);
+        let inner = self.preposition(of).filter(|(of, _)| *of == During).map_or(article, |(_, end)| self.next(end));
+        let inner = self.skip(inner, Sense::Article).unwrap_or(inner);
+        let calendar = |unit: Unit| {
+            let found = |at: usize| match self.named(at).or_else(|| self.relative(at))? {
+                (Time::Calendar { unit: of, back }, end) if of == unit => Some((i16::try_from(back).ok()?, end)),
+                _ => None,
+            };
+            found(article).or_else(|| found(inner))
+        };
+        let other = match time {
+            Time::Calendar { unit: Unit::Week, back } => i16::try_from(back).ok().and_then(|back| {
+                let (day, end) = self.day_of_week(article).or_else(|| self.day_of_week(inner))?;
+                Some((Time::Weekday { day, which: Which::Back(back) }, end))
+            }),
+            Time::Calendar { unit: Unit::Year, back } => i16::try_from(back).ok().and_then(|back| {
+                let date = || self.date(article, true).or_else(|| self.date(inner, true));
+                match date().or_else(|| self.month_before_preposition(article))? {
+                    (Time::Month { month, day, year: None, .. }, end) => {
+                        Some((Time::Month { month, day, year: None, which: Which::Back(back) }, end))
+                    }
+                    _ => None,
+                }
+            }),
+            Time::Month { month, day, year: None, which: Which::Latest } => calendar(Unit::Year)
+                .map(|(back, end)| (Time::Month { month, day, year: None, which: Which::Back(back) }, end))
+                .or_else(|| Some((time, self.day_of_week(next).filter(|_| day.is_some())?.1))),
+            Time::Month { day: Some(_), .. } => self.day_of_week(next).map(|(_, end)| (time, end)),
+            Time::Weekday { day, which: Which::Latest } => {
+                calendar(Unit::Week).map(|(back, end)| (Time::Weekday { day, which: Which::Back(back) }, end)).or_else(
+                    || self.date(inner, false).filter(|(time, _)| matches!(time, Time::Month { day: Some(_), .. })),
+                )
+            }
             _ => None,
         };
+        other.unwrap_or((time, end))
     }
-    if let [day, month, year] = parts('.').as_slice() {
-        return Some((year_number(year)?, number(month, 12)?, Some(number(day, 31)?)));
+
+    /// A day after the week that it is of.
+    fn day_of_week(&self, at: usize) -> Read<i8> {
+        let found = self.read(at, |sense| match sense {
+            Sense::Weekday(day) | Sense::ShortWeekday(day) => Some(day),
+            _ => None,
+        });
+        found.filter(|(_, end)| self.may_end_weekday(*end))
     }
-    let [one, other, year] = parts('/').try_into().ok()?;
-    let (one, other, year) = (number(one, 31)?, number(other, 31)?, year_number(year)?);
-    match (one > 12, other > 12) {
-        (true, false) => Some((year, other, Some(one))),
-        (false, true) => Some((year, one, Some(other))),
-        (false, false) if one == other => Some((year, one, Some(other))),
-        _ => None,
+
+    /// False for "周一次", which is "once a week".
+    fn may_end_weekday(&self, end: usize) -> bool {
+        !self.text.rest(end).starts_with(|c| self.lexicon.table.not_after_weekday.contains(c))
+    }
+
+    fn noun(&self, at: usize) -> Read<Noun> {
+        let (noun, end) = self.read(at, |sense| {
+            Some(match sense {
+                // "This day" and "last hour" name a time in English only.
+                Sense::Unit { unit, is_plural: false }
+                    if self.has(Trait::English) || !matches!(unit, Unit::Minute | Unit::Hour | Unit::Day) =>
+                {
+                    Noun::Unit(unit)
+                }
+                Sense::Weekend => Noun::Weekend,
+                Sense::Weekday(day) => Noun::Weekday(day),
+                Sense::Month(month) => Noun::Month(month),
+                _ => return None,
+            })
+        })?;
+        (!matches!(noun, Noun::Weekday(_)) || self.may_end_weekday(end)).then_some((noun, end))
+    }
+
+    /// `last week`, `the past three months`, `this March`, `last Friday`, `next year`, in either order.
+    fn relative(&self, at: usize) -> Read<Time> {
+        let first = self.read(at, |sense| match sense {
+            Sense::Last(back) => Some((Sense::Last(1), back)),
+            Sense::Past | Sense::PastCount => Some((sense, 1)),
+            Sense::This => Some((sense, 0)),
+            Sense::Next => Some((sense, -1)),
+            _ => None,
+        });
+        let found = match first {
+            Some(((sense, back), end)) => self.after(sense, back, self.next(end)),
+            None => self.before(at),
+        };
+        // "The last week of May".
+        found.filter(|(_, end)| {
+            let is_last = matches!(first, Some(((Sense::Last(_) | Sense::Past | Sense::PastCount, _), _)));
+            let of = self.skip(self.next(*end), Sense::PartOf).filter(|_| is_last);
+            of.is_none_or(|of| self.bare(self.skip(of, Sense::Article).unwrap_or(of)).is_some())
+        })
+    }
+
+    fn after(&self, sense: Sense, back: i16, at: usize) -> Read<Time> {
+        if back == 1
+            && let Some((count, end)) = self.count(at)
+        {
+            // `last May 7` has no count.
+            let (unit, end) = self.unit(self.next(end))?;
+            let end = if self.has(Trait::SpanWord) { self.span(end)? } else { end };
+            return Some((Time::Past { unit, count }, end));
+        }
+        if sense == Sense::PastCount {
+            return None;
+        }
+        let (noun, end) = self.noun(at)?;
+        // "Esta semana pasada".
+        if let Some((back, end)) = self.last_behind(self.next(end)).filter(|_| sense == Sense::This) {
+            return noun.at(back).map(|time| (time, end));
+        }
+        let time = match (sense, noun) {
+            (Sense::Past, Noun::Unit(unit)) => Time::Past { unit, count: 1 },
+            (Sense::This, Noun::Weekday(_) | Noun::Month(_)) if !self.has(Trait::English) => return None,
+            _ => noun.at(back)?,
+        };
+        Some((time, end))
+    }
+
+    /// The place behind a word for "during" after a count.
+    fn span(&self, at: usize) -> Option<usize> {
+        let is_span = |sense| (sense == Sense::Span).then_some(());
+        self.read(at, is_span).or_else(|| self.read(self.next(at), is_span)).map(|(_, end)| end)
+    }
+
+    fn last_behind(&self, at: usize) -> Read<i16> {
+        self.read(at, |sense| match sense {
+            Sense::LastBehind(back) => Some(back),
+            Sense::NextBehind => Some(-1),
+            _ => None,
+        })
+    }
+
+    /// A noun before "last", a count before or after "past".
+    fn before(&self, at: usize) -> Read<Time> {
+        if let Some((count, end)) = self.count(at)
+            && let Some(at) = self.skip(self.next(end), Sense::PastWithin)
+        {
+            return self.unit(at).map(|(unit, end)| (Time::Past { unit, count }, end));
+        }
+        if let Some((noun, end)) = self.noun(at)
+            && let Some((back, end)) = self.last_behind(self.next(end))
+        {
+            return noun.at(back).map(|time| (time, end));
+        }
+        // "الأيام الثلاثة الماضية"
+        let (unit, end) = self.unit(at)?;
+        let (count, end) = self.count(self.next(end))?;
+        let (_, end) = self.last_behind(self.next(end)).filter(|(back, _)| *back == 1)?;
+        Some((Time::Past { unit, count }, end))
+    }
+
+    /// True if a word before a place, or one behind it, makes the time between another one.
+    pub(super) fn is_other(&self, time: Time, at: usize, end: usize) -> bool {
+        let before = self.text.before(at).trim_end();
+        let last = before.rsplit(' ').next().unwrap_or(before);
+        let place = before.len() - last.len();
+        let is_weekday = matches!(time, Time::Weekday { .. });
+        let is_not = |sense| (sense == Sense::Not || (sense == Sense::Habit && is_weekday)).then_some(());
+        (!before.is_empty() && self.read(place, is_not).is_some()) || self.is_changed_behind(Phrase::During(time), end)
     }
 }
 
-/// The number of a word in a list, from 1.
-pub(super) fn place(list: &[&str], word: &str) -> Option<i8> {
-    (1..).zip(list).find(|(_, listed)| **listed == word).map(|(number, _)| number)
+impl Noun {
+    /// The noun after "last" (1), "this" (0) or "next" (-1).
+    fn at(self, back: i16) -> Option<Time> {
+        let which = match back {
+            0 => Which::Back(0),
+            ..0 => Which::Next,
+            _ => Which::Last,
+        };
+        Some(match self {
+            Self::Unit(unit) => Time::Calendar { unit, back: back.into() },
+            Self::Weekend if back < 0 => return None,
+            Self::Weekend => Time::Weekend { is_last: back > 0 },
+            Self::Weekday(day) => Time::Weekday { day, which },
+            Self::Month(month) => Time::Month { month, day: None, year: None, which },
+        })
+    }
 }
 
-fn starts_with(words: &[Word<'_>], expected: &[&str]) -> bool {
-    words.len() >= expected.len() && words.iter().zip(expected).all(|(word, expected)| word.lower == *expected)
+impl Preposition {
+    fn with(self, time: Time) -> Phrase {
+        match self {
+            Since => Phrase::Since(time),
+            After => Phrase::After(time),
+            Before => Phrase::Before(time),
+            Until => Phrase::Until(time),
+            During => Phrase::During(time),
+        }
+    }
 }

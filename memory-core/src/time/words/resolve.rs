@@ -68,19 +68,23 @@ pub(super) fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)>
         Time::Weekday { day, which } => {
             let today_is = today.weekday().to_monday_one_offset();
             let back = match which {
-                Which::This => today_is - day,
-                Which::Latest => (today_is - day).rem_euclid(7),
-                Which::Last => (today_is - day - 1).rem_euclid(7) + 1,
+                Which::Back(weeks) => 7 * i32::from(weeks) + i32::from(today_is - day),
+                Which::Latest => (today_is - day).rem_euclid(7).into(),
+                Which::Last => i32::from((today_is - day - 1).rem_euclid(7)) + 1,
+                Which::Next => -1 - i32::from((day - today_is - 1).rem_euclid(7)),
             };
-            days_from(today.checked_sub(i32::from(back).days()).ok()?, 1.days())
+            days_from(today.checked_sub(back.days()).ok()?, 1.days())
         }
         Time::Month { month, day, year: Some(year), .. } => month_of(year, month, day),
+        Time::Month { month, day, year: None, which: Which::Back(years) } => {
+            month_of(today.year().checked_sub(years)?, month, day)
+        }
         Time::Month { month, day, year: None, which } => {
             let this_year = month_of(today.year(), month, day);
             let is_past = |stretch: &(DateTime, DateTime)| match which {
-                Which::This => true,
                 Which::Latest => stretch.0 <= now,
                 Which::Last => stretch.1 <= now,
+                Which::Next | Which::Back(_) => true,
             };
             this_year.filter(is_past).or_else(|| {
                 // 29 February may be several years back.

@@ -1,5 +1,7 @@
 //! Tests of time words against a clock.
 
+mod languages;
+
 use proptest::prelude::*;
 
 use super::*;
