@@ -4,6 +4,7 @@ mod dated;
 mod lexicon;
 mod parse;
 mod resolve;
+mod signs;
 mod tables;
 mod text;
 
@@ -70,6 +71,22 @@ impl TimeWords {
             }
         }
         (dates, rest.join(" "))
+    }
+
+    /// Months that are named, 1 to 12, in the order of the words.
+    pub fn months(&self) -> impl Iterator<Item = i8> {
+        let times = |phrase: &Phrase| match *phrase {
+            Phrase::During(time)
+            | Phrase::Since(time)
+            | Phrase::After(time)
+            | Phrase::Before(time)
+            | Phrase::Until(time) => [Some(time), None],
+            Phrase::Between(one, other) => [Some(one), Some(other)],
+        };
+        self.phrases.iter().flat_map(times).flatten().filter_map(|time| match time {
+            Time::Month { month, .. } => Some(month),
+            _ => None,
+        })
     }
 
     /// True if no time is named.

@@ -7,6 +7,7 @@ use super::{
     lexicon::Trait,
     parse::Reader,
     resolve::stretch,
+    signs::Signs,
     text::{Text, is_letter},
 };
 use crate::Timestamp;
@@ -65,6 +66,10 @@ fn is_code(line: &str) -> bool {
 
 /// Appends a line with its dates.
 fn push_dated(line: &str, now: DateTime, out: &mut String) {
+    if !Signs::of(line).may_be_dated() {
+        out.push_str(line);
+        return;
+    }
     let text = Text::of(line);
     let said = Said { line, text: &text, readers: Reader::all(&text), now };
     let (mut at, mut copied, mut free, mut before) = (0, 0, 0, "");

@@ -176,21 +176,23 @@ pub(super) struct Lexicon {
 
 const UNITS: [Unit; 7] = [Unit::Minute, Unit::Hour, Unit::Day, Unit::Week, Unit::Month, Unit::Quarter, Unit::Year];
 
-static LEXICONS: LazyLock<Vec<Lexicon>> = LazyLock::new(|| TABLES.into_iter().map(Lexicon::of).collect());
+/// All languages, in the order of [`TABLES`].
+pub(super) static LEXICONS: LazyLock<Vec<Lexicon>> = LazyLock::new(|| TABLES.into_iter().map(Lexicon::of).collect());
 
-/// The languages that a text may be in, with the certainty of each; English first.
-pub(super) fn languages(text: &Text) -> Vec<(&'static Lexicon, bool)> {
-    let fits = |lexicon: &&Lexicon| {
+/// The languages that a text may be in, with the number and the certainty of each; English first.
+pub(super) fn languages(text: &Text) -> Vec<(usize, &'static Lexicon, bool)> {
+    let fits = |(_, lexicon): &(usize, &Lexicon)| {
         let (scripts, other) = lexicon.table.scripts;
         let is_any = scripts.is_empty() || scripts.iter().any(|script| text.has(*script));
         is_any && other.is_none_or(|other| !text.has(other))
     };
-    let scored: Vec<_> = LEXICONS.iter().filter(fits).map(|lexicon| (lexicon, lexicon.known_in(text))).collect();
-    let is_certain = |(place, (lexicon, score)): (usize, &(&'static Lexicon, usize))| {
-        let is_most = scored.iter().enumerate().all(|(other, (_, least))| other == place || least < score);
-        (*lexicon, *score >= 2 && is_most)
+    let fitting: Vec<_> = LEXICONS.iter().enumerate().filter(fits).collect();
+    let is_certain = |(number, lexicon): &(usize, &'static Lexicon)| {
+        let score = text.known_in(*number);
+        let is_most = fitting.iter().all(|(other, _)| other == number || text.known_in(*other) < score);
+        (*number, *lexicon, score >= 2 && is_most)
     };
-    scored.iter().enumerate().map(is_certain).collect()
+    fitting.iter().map(is_certain).collect()
 }
 
 impl Lexicon {
@@ -267,9 +269,13 @@ impl Lexicon {
         self.known.contains(word)
     }
 
-    /// Number of words of a text that the language has.
-    fn known_in(&self, text: &Text) -> usize {
-        text.words().filter(|word| self.knows(word)).count()
+    /// The words by which the language is known.
+    pub(super) fn known(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(String::as_str)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten()
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
         Preposition::{self, After, Before, During, Since, Until},
         Sense, Trait, languages,
     },
+    signs::{Languages, Signs},
     text::Text,
 };
 
@@ -24,13 +25,23 @@ type Read<T> = Option<(T, usize)>;
 
 /// All times that a text names, in order.
 pub(super) fn phrases(text: &str) -> Vec<Phrase> {
+    let mut phrases = Vec::new();
+    if !Signs::of(text).may_name() {
+        return phrases;
+    }
     let text = Text::of(text);
     let readers = Reader::all(&text);
-    let mut phrases = Vec::new();
+    let unspaced = readers.iter().filter(|reader| reader.is_unspaced()).fold(0, |all, reader| all | reader.language);
     let mut at = 0;
     while let Some(first) = text.rest(at).chars().next() {
+        let languages = text.begins(at) | unspaced;
+        if languages == 0 {
+            at = text.word_behind(at);
+            continue;
+        }
+        let may_begin = |reader: &&Reader<'_>| languages & reader.language != 0 && reader.may_begin(at);
         // `max_by_key` keeps the last of equal ones, and the first language counts.
-        let found = readers.iter().rev().filter(|reader| reader.may_begin(at)).filter_map(|reader| reader.phrase(at));
+        let found = readers.iter().rev().filter(may_begin).filter_map(|reader| reader.phrase(at));
         match found.max_by_key(|(_, end)| *end).filter(|(_, end)| *end > at) {
             Some((phrase, end)) => {
                 phrases.extend(phrase);
@@ -64,6 +75,8 @@ enum Noun {
 pub(super) struct Reader<'a> {
     text: &'a Text,
     lexicon: &'static Lexicon,
+    /// The bit of the language.
+    language: Languages,
     /// True if the text is in this language for certain.
     is_certain: bool,
     /// True if the text is in another language for certain.
@@ -74,8 +87,14 @@ impl<'a> Reader<'a> {
     /// The readers of the languages that a text may be in, English first.
     pub(super) fn all(text: &'a Text) -> Vec<Self> {
         let languages = languages(text);
-        let has_certain = languages.iter().any(|(_, is_certain)| *is_certain);
-        let reader = |(lexicon, is_certain)| Self { text, lexicon, is_certain, is_foreign: has_certain && !is_certain };
+        let has_certain = languages.iter().any(|(.., is_certain)| *is_certain);
+        let reader = |(number, lexicon, is_certain): (usize, _, bool)| Self {
+            text,
+            lexicon,
+            language: 1 << number,
+            is_certain,
+            is_foreign: has_certain && !is_certain,
+        };
         languages.into_iter().map(reader).collect()
     }
 
@@ -91,7 +110,8 @@ impl<'a> Reader<'a> {
     /// True if a time may begin at a place, by its first word.
     pub(super) fn may_begin(&self, at: usize) -> bool {
         let rest = self.text.rest(at);
-        let Some(first) = rest.chars().next().filter(|_| self.is_unspaced() || self.text.begins_word(at)) else {
+        let may_begin = self.is_unspaced() || self.text.begins(at) & self.language != 0;
+        let Some(first) = rest.chars().next().filter(|_| may_begin) else {
             return false;
         };
         is_numeral(first) || self.lexicon.entries(rest).next().is_some()

@@ -2,7 +2,10 @@
 
 use unicode_normalization::char::compose;
 
-use super::parse::numeric_date;
+use super::{
+    parse::numeric_date,
+    signs::{Languages, loose, marks},
+};
 
 /// Signs that make a number next to them a quantity.
 const OF_QUANTITY: &str = "€£¥$§%#°";
@@ -15,6 +18,8 @@ pub(super) struct Text {
     places: Vec<(usize, usize)>,
     words: Vec<Word>,
     scripts: u8,
+    /// Number of its words that each language has.
+    known: [usize; Languages::BITS as usize],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +33,8 @@ struct Word {
     joins: bool,
     /// True if a mark that ends a part of a sentence follows it.
     stops: bool,
+    /// Languages in which it may begin a time.
+    begins: Languages,
 }
 
 /// A script, or several that one language uses.
@@ -69,7 +76,26 @@ impl Text {
             folded.push_written(written.trim_end(), at);
             at += written.len();
         }
+        folded.mark();
         folded
+    }
+
+    /// Finds out which words each language has, and from which ones a row of its words leads to one of time.
+    fn mark(&mut self) {
+        let (always, mut behind, mut last) = (loose(), 0, None);
+        for word in self.words.iter_mut().rev() {
+            let rest = self.folded.get(word.at..).unwrap_or_default();
+            let marks = marks(rest.split(' ').next().unwrap_or_default());
+            behind = marks.part & (marks.anchor | behind);
+            word.begins = behind | always;
+            // A word of dropped letters has the place of the next.
+            if marks.known == 0 || last.replace(word.at) == Some(word.at) {
+                continue;
+            }
+            for (language, known) in self.known.iter_mut().enumerate() {
+                *known += usize::from(marks.known >> language & 1);
+            }
+        }
     }
 
     /// Appends the words between two spaces. Dates in numbers stay whole.
@@ -114,30 +140,16 @@ impl Text {
 
     fn push(&mut self, c: char, place: (usize, usize)) {
         self.scripts |= Script::of(c).map_or(0, Script::bit);
-        if is_joining(c)
-            && let Some(last) = self.folded.chars().next_back()
-            && let Some(both) = compose(last, c)
+        let first = push_folded(c, &mut self.folded);
+        // A mark is a part of the letter before it.
+        let begin = self.places.get(first).map_or(place.0, |(begin, _)| *begin);
+        self.places.truncate(first);
+        if first == self.folded.len()
+            && let Some((_, end)) = self.places.last_mut()
         {
-            self.folded.pop();
-            let begin = self.places.get(self.folded.len()).map_or(place.0, |(begin, _)| *begin);
-            self.places.truncate(self.folded.len());
-            self.put(fold(both), (begin, place.1));
-            return;
+            *end = place.1;
         }
-        if is_dropped(c) {
-            if let Some((_, end)) = self.places.last_mut() {
-                *end = place.1;
-            }
-            return;
-        }
-        for lower in c.to_lowercase().filter(|lower| !is_dropped(*lower)) {
-            self.put(fold(lower), place);
-        }
-    }
-
-    fn put(&mut self, c: char, place: (usize, usize)) {
-        self.folded.push(c);
-        self.places.resize(self.folded.len(), place);
+        self.places.resize(self.folded.len(), (begin, place.1));
     }
 
     pub(super) fn len(&self) -> usize {
@@ -158,14 +170,25 @@ impl Text {
         self.folded.get(..at).unwrap_or_default()
     }
 
-    /// The words, an apostrophe at the end of its word.
-    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
-        self.folded.split(' ')
+    /// Number of its words that a language has.
+    pub(super) fn known_in(&self, language: usize) -> usize {
+        self.known.get(language).copied().unwrap_or_default()
     }
 
     fn word(&self, at: usize) -> Option<&Word> {
         let place = self.words.binary_search_by_key(&at, |word| word.at).ok()?;
         self.words.get(place)
+    }
+
+    /// Languages in which a time may begin with the word at a place.
+    pub(super) fn begins(&self, at: usize) -> Languages {
+        self.word(at).map_or(0, |word| word.begins)
+    }
+
+    /// The place of the first word behind a place; the end if there is none.
+    pub(super) fn word_behind(&self, at: usize) -> usize {
+        let place = self.words.partition_point(|word| word.at <= at);
+        self.words.get(place).map_or(self.len(), |word| word.at)
     }
 
     pub(super) fn begins_word(&self, at: usize) -> bool {
@@ -202,17 +225,43 @@ impl Text {
 
 /// The folded letters of words of a table, in which `-` stands for a space.
 pub(super) fn folded(words: &str) -> String {
-    let mut text = Text::default();
+    let mut text = String::new();
     for c in words.chars() {
-        match c {
-            '-' => text.put(' ', (0, 0)),
-            _ => text.push(c, (0, 0)),
-        }
+        push_folded(if c == '-' { ' ' } else { c }, &mut text);
         if is_apostrophe(c) {
-            text.put(' ', (0, 0));
+            text.push(' ');
         }
     }
-    text.folded.trim_end().to_owned()
+    text.trim_end().to_owned()
+}
+
+/// Appends the folded form of a letter, or joins a mark to the letter before it. Gives the place of what is new.
+pub(super) fn push_folded(c: char, folded: &mut String) -> usize {
+    let end = folded.len();
+    match c {
+        // Without the tables of Unicode.
+        'a'..='z' | '0'..='9' | 'à'..='ö' | 'а'..='я' => folded.push(c),
+        'A'..='Z' => folded.push(c.to_ascii_lowercase()),
+        '\u{621}'..='\u{63a}' | '\u{641}'..='\u{64a}' | '\u{904}'..='\u{939}' | '\u{3041}'..='\u{9fff}' => {
+            folded.push(fold(c));
+        }
+        '\u{ac00}'..='\u{d7a3}' => folded.push(c),
+        _ => {
+            let joined = || folded.chars().next_back().and_then(|last| compose(last, c));
+            if is_joining(c)
+                && let Some(both) = joined()
+            {
+                folded.pop();
+                let first = folded.len();
+                folded.push(fold(both));
+                return first;
+            }
+            if !is_dropped(c) {
+                folded.extend(c.to_lowercase().filter(|lower| !is_dropped(*lower)).map(fold));
+            }
+        }
+    }
+    end
 }
 
 fn is_apostrophe(c: char) -> bool {
@@ -221,7 +270,19 @@ fn is_apostrophe(c: char) -> bool {
 
 /// True for a letter, a digit and their marks.
 pub(super) fn is_letter(c: char) -> bool {
-    c.is_alphanumeric() || is_joining(c) || is_dropped(c) || c == '\u{94d}'
+    match c {
+        '\0'..='\u{7f}' => c.is_ascii_alphanumeric(),
+        // Without the tables of Unicode.
+        'à'..='ö' | 'а'..='я' | '\u{621}'..='\u{64a}' | '\u{904}'..='\u{94d}' => true,
+        '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => true,
+        '\u{2010}'..='\u{2027}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}' | '\u{ff01}'..='\u{ff0f}' => false,
+        _ => c.is_alphanumeric() || is_joining(c) || is_dropped(c),
+    }
+}
+
+/// True for what is no letter by itself.
+pub(super) fn is_mark(c: char) -> bool {
+    is_joining(c) || is_dropped(c)
 }
 
 /// True for a mark that makes one letter with the letter before it.
@@ -235,7 +296,7 @@ fn is_dropped(c: char) -> bool {
 }
 
 /// One form for letters that are written in several, and the digits of `0` to `9`.
-fn fold(c: char) -> char {
+pub(super) fn fold(c: char) -> char {
     let digit = |zero: char| char::from_digit(u32::from(c).wrapping_sub(u32::from(zero)), 10).unwrap_or(c);
     match c {
         '\u{2019}' => '\'',
@@ -282,6 +343,14 @@ fn fold(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_are_those_of_unicode_and_their_marks() {
+        for c in '\0'..=char::MAX {
+            let expected = c.is_alphanumeric() || is_joining(c) || is_dropped(c) || c == '\u{94d}';
+            assert_eq!(is_letter(c), expected, "{c:?}");
+        }
+    }
 
     #[test]
     fn forms_of_a_letter_are_one_and_keep_their_places() {

@@ -159,6 +159,9 @@ fn year_number(word: &str) -> Option<i16> {
 /// A date in numbers: year, month and day. `2023-05-07`, `2023-05`, `7.5.2023` (day first), and `7/30/2023` or
 /// `30/7/2023` where one number can only be the day; `7/5/2023` means one day in the States and another elsewhere.
 pub(in crate::time::words) fn numeric_date(word: &str) -> Option<(i16, i8, Option<i8>)> {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let number = |part: &str, most: i8| -> Option<i8> {
         part.parse().ok().filter(|number| part.len() <= 2 && (1..=most).contains(number))
     };
