@@ -49,7 +49,7 @@ const ASKS: [&str; 3] = [
 ];
 
 impl Question {
-    /// Analyzes a question in English; in other languages only names, days and years are found.
+    /// Analyzes a question. What it asks for is found in English, names and times in other languages, too.
     pub(crate) fn of(text: &str) -> Self {
         static PATTERNS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(ASKS).ok());
         let matches = PATTERNS.as_ref().map(|patterns| patterns.matches(text));
@@ -90,6 +90,8 @@ impl Dates {
         let is_named = |month: &str| words(text).any(|word| word == month) && (month != "may" || text.contains("May"));
         dates.months =
             (1..).zip(MONTHS.split(' ')).filter(|(_, month)| is_named(month)).map(|(number, _)| number).collect();
+        // Months of other languages have names that are other words, too.
+        dates.months.extend(dates.words.months());
         let (in_numbers, rest) = TimeWords::numeric_dates(text);
         for (year, month, day) in in_numbers {
             dates.years.push(year);
@@ -179,6 +181,10 @@ mod tests {
         check("What happened on 2023-05-21?", "2023-05-21", 1.0);
         check("What happened on 21.01.2024?", "2024-01-01", 0.6);
         check("What happened in 2023?", "2023-01-01", 0.2);
+        check("Was geschah am 7. Mai 2023?", "2023-05-07", 1.0);
+        check("Was geschah am 7. Mai 2023?", "2023-05-08", 0.6);
+        check("Qu'avons-nous dit en mars ?", "2022-03-07", 0.4);
+        check("Что было в мае?", "2023-05-20", 0.6);
         check("What may 7 people do?", "2023-05-07", 0.0);
         check("What about 12 apples?", "2023-12-12", 0.0);
         // Without a year it is the latest.
