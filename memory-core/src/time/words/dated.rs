@@ -61,7 +61,23 @@ pub fn with_dates(text: &str, at: Timestamp, offset: i32) -> String {
 fn is_code(line: &str) -> bool {
     let is_indented = line.starts_with("    ") || line.starts_with('\t');
     let opens = line.trim_start().starts_with(['>', '|', '<', '[', '"', '$', '/']);
-    is_indented || opens || line.trim_end().ends_with(';') || line.contains(['=', '{', '}', '\\'])
+    is_indented || opens || is_report(line) || line.trim_end().ends_with(';') || line.contains(['=', '{', '}', '\\'])
+}
+
+/// True for the report of somebody else under its number, as in "Ticket 132: the search box shows last year".
+fn is_report(line: &str) -> bool {
+    const LONGEST: usize = 40;
+    let Some((label, _)) = line.trim_start_matches(['-', '*', ' ', '\t']).split_once(':') else { return false };
+    let mut words = label.split_whitespace();
+    let kind = words.next().unwrap_or_default().trim_start_matches('*').to_lowercase();
+    let is_number = |word: &str| {
+        word.trim_matches(['#', '*']).bytes().all(|byte| byte.is_ascii_digit())
+            && word.contains(|c: char| c.is_ascii_digit())
+    };
+    let is_key = kind.split_once(['-', '#']).is_some_and(|(_, number)| is_number(number));
+    let is_kind =
+        ["ticket", "issue", "bug", "report", "story", "task", "incident", "case", "fehler"].contains(&kind.as_str());
+    label.len() <= LONGEST && (is_key || is_kind && words.next().is_none_or(is_number))
 }
 
 /// Appends a line with its dates.
@@ -313,6 +329,9 @@ mod tests {
             "```sql\nselect yesterday\n```\n",
             "~~~\nyesterday\n```\ntoday\n",
             "> I went there yesterday",
+            "Ticket 132: the search box shows last year",
+            "- Bug #7: the label says tomorrow",
+            "SHOP-12: the invoice is of yesterday",
             "| today | 5 |",
             "{\"when\": \"we met yesterday\"}",
             "He wrote \"I went yesterday\" then",
