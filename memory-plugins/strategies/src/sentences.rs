@@ -28,6 +28,79 @@ const BEGINNERS: &[&str] = &["ok", "okay", "yes", "btw", "thanks", "pls", "pleas
 /// Words after which a full stop does not end a sentence if a figure follows.
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
 
+/// Words behind a German ordinal, as in "am 3. Juni", "die 12. Kalenderwoche".
+const COUNTED: &[&str] = &[
+    "januar",
+    "jänner",
+    "februar",
+    "märz",
+    "april",
+    "mai",
+    "juni",
+    "juli",
+    "august",
+    "september",
+    "oktober",
+    "november",
+    "dezember",
+    "jan",
+    "feb",
+    "mär",
+    "apr",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "sept",
+    "okt",
+    "nov",
+    "dez",
+    "january",
+    "february",
+    "march",
+    "may",
+    "june",
+    "july",
+    "october",
+    "december",
+    "januari",
+    "februari",
+    "maart",
+    "mei",
+    "augustus",
+    "kalenderwoche",
+    "kw",
+    "woche",
+    "monat",
+    "jahr",
+    "jahrhundert",
+    "quartal",
+    "semester",
+    "klasse",
+    "stock",
+    "stockwerk",
+    "etage",
+    "geburtstag",
+    "lebensjahr",
+    "mal",
+    "tag",
+    "platz",
+    "auflage",
+    "kapitel",
+    "bezirk",
+    "advent",
+    "hochzeitstag",
+    "jahrestag",
+    "liga",
+    "runde",
+    "spieltag",
+    "version",
+];
+
+/// Words before an ordinal that is followed by its noun: "beim 2. Versuch".
+const BEFORE_ORDINALS: &[&str] =
+    &["der", "die", "das", "des", "dem", "zum", "zur", "im", "vom", "beim", "jeder", "jeden"];
+
 /// The sentences of `text` as trimmed slices, none blank, none longer than 360 bytes: a longer one is cut after a
 /// clause, otherwise after a word, otherwise anywhere.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -116,7 +189,9 @@ fn end_of_first(text: &str) -> usize {
         let head = text.get(..at).unwrap_or_default();
         let goes_on = (only_stop || c == '…') && follows.is_some_and(char::is_lowercase);
         let after = text.get(end..).unwrap_or_default();
-        if goes_on && !(only_stop && ends_lower_case(head, after)) || (only_stop && is_abbreviation(head, follows)) {
+        if goes_on && !(only_stop && ends_lower_case(head, after))
+            || (only_stop && (is_abbreviation(head, follows) || is_ordinal(head, after)))
+        {
             continue;
         }
         return end;
@@ -192,6 +267,23 @@ fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
     initial || numeral || among(TITLES) || (among(BEFORE_FIGURES) && follows.is_some_and(char::is_numeric))
 }
 
+/// True if the stop after `head` marks an ordinal: "am 3. Juni".
+fn is_ordinal(head: &str, after: &str) -> bool {
+    let before = head.trim_end_matches(|c: char| c.is_ascii_digit());
+    if before.len() == head.len()
+        || head.len() - before.len() > 3
+        || !before.ends_with([' ', '(']) && !before.is_empty()
+    {
+        return false;
+    }
+    let word = |text: &str| text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    let next = word(after.trim_start());
+    let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let is_led =
+        BEFORE_ORDINALS.contains(&last.to_lowercase().as_str()) && after.trim_start().starts_with(char::is_alphabetic);
+    is_led || COUNTED.contains(&next.as_str())
+}
+
 /// `sentence` if it is short enough, otherwise its pieces, cut after clauses, otherwise after words, otherwise
 /// anywhere.
 pub(crate) fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
@@ -238,6 +330,26 @@ mod tests {
         check("See No. 5 e.g. here. I said no. Then left.", &["See No. 5 e.g. here.", "I said no.", "Then left."]);
         check("Wait... what? Yes!", &["Wait... what?", "Yes!"]);
         check("He asked \"why?\" Then left.", &["He asked \"why?\"", "Then left."]);
+    }
+
+    #[test]
+    fn ordinals_before_a_month_or_another_noun_end_nothing() {
+        for whole in [
+            "Wir fliegen am 22. August ab Frankfurt.",
+            "Das Fest ist am 3. Juni in Linz.",
+            "Bis zur 12. Kalenderwoche leben wir damit.",
+            "Zum 18. Geburtstag kommt Oma.",
+            "Beim 2. Versuch klappte es, im 3. Stock.",
+            "Mødet er den 3. juni i Oslo.",
+            "Kokous on 3. kesäkuuta Turussa.",
+            "Schůzka je 3. června v Praze.",
+        ] {
+            check(whole, &[whole]);
+        }
+        check("Es sind 40. Dann kamen alle.", &["Es sind 40.", "Dann kamen alle."]);
+        check("The score is 3. June was warm in 2024. Fine.", &["The score is 3. June was warm in 2024.", "Fine."]);
+        check("It costs 90. We pay.", &["It costs 90.", "We pay."]);
+        check("Version 2.4. Next.", &["Version 2.4.", "Next."]);
     }
 
     #[test]
