@@ -5,11 +5,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role};
-use memory_strategies::{Backward, Gist, backward, said};
+use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role, Timestamp, time::TimeWords};
+use memory_strategies::{Backward, Gist, Reference, backward, said};
 
-/// Number of earlier messages that a message may refer to.
-pub(crate) const LOOKED_BACK: usize = 24;
+/// Number of earlier messages that a message may refer to by their day.
+pub(crate) const LOOKED_BACK: usize = 512;
+/// Number of earlier messages that it may refer to otherwise.
+const NEAR: usize = 24;
 /// The longest text that is kept until its gist is needed, in bytes.
 const LONGEST: usize = 4_096;
 
@@ -27,10 +29,10 @@ pub struct Link {
 
 /// The links among messages that are added in their order.
 ///
-/// The words that a message begins with decide if it refers back. The target is the earlier message with the most words
-/// in common, and without common words the last of the side that is corrected. A link that the caller stored in
-/// [`Node::relates_to`] is taken as it is. Links are derived on reading and not stored, so that better rules
-/// find those of old messages, too.
+/// Only an explicit phrase refers back ("Correction: …", "Scratch that", "You mentioned …"), and only to a message of the
+/// same subject: of several the one with the most words in common, on the day that the reference names. A link that the
+/// caller stored in [`Node::relates_to`] is taken as it is. Links are derived on reading and not stored, so that better
+/// rules find those of old messages, too.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     before: VecDeque<Arc<EarlierMessage>>,
@@ -40,6 +42,7 @@ pub(crate) struct Links {
 #[derive(Debug)]
 struct EarlierMessage {
     node: NodeId,
+    at: Timestamp,
     kind: NodeKind,
     speaker: Option<String>,
     text: String,
@@ -57,7 +60,7 @@ impl Links {
     /// Adds the next message, whose text is given.
     pub(crate) fn add(&mut self, node: &Node, text: &str) {
         let (message, text) = (&node.message, &*said(text));
-        let derived = || Some(self.relation(node, backward(text)?, &Gist::of(text))).flatten();
+        let derived = || self.relation(node, &backward(text)?);
         if let Some(relation) = node.relates_to.or_else(derived) {
             self.found.push(Link { node: node.id, relation });
         }
@@ -74,14 +77,14 @@ impl Links {
             ..=LONGEST => (text.to_owned(), OnceLock::new()),
             _ => (String::new(), OnceLock::from(Gist::of(text))),
         };
-        let before = EarlierMessage { node: node.id, kind, speaker, text, gist };
+        let before = EarlierMessage { node: node.id, at: node.at, kind, speaker, text, gist };
         self.before.push_back(Arc::new(before));
     }
 
-    fn relation(&self, node: &Node, how: Backward, gist: &Gist) -> Option<Relation> {
+    fn relation(&self, node: &Node, reference: &Reference) -> Option<Relation> {
         let is_own =
             |before: &&Arc<EarlierMessage>| before.kind == node.kind() && before.speaker == node.message.speaker;
-        let kind = match how {
+        let kind = match reference.kind {
             // A reply always follows up the message that it replies to.
             Backward::FollowsUp if node.kind() == NodeKind::Ai || node.message.tool_results().next().is_some() => {
                 return None;
@@ -89,13 +92,21 @@ impl Links {
             Backward::FollowsUp => RelationKind::FollowUp,
             _ => RelationKind::Correction,
         };
-        let may_be_meant = |before: &&Arc<EarlierMessage>| match how {
+        let days = reference.day.as_deref().map(|day| TimeWords::of(day).ranges(node.at)).unwrap_or_default();
+        let may_be_meant = |before: &&Arc<EarlierMessage>| match reference.kind {
+            _ if !days.is_empty() => days.iter().any(|day| day.contains(before.at)),
             Backward::Corrects => !is_own(before),
             Backward::CorrectsOwn => is_own(before),
             _ => true,
         };
-        let meant =
-            self.before.iter().filter(may_be_meant).max_by_key(|before| (before.gist().shared(gist), before.node))?;
+        let is_of_subject = |before: &&Arc<EarlierMessage>| {
+            let shared = before.gist().shared(&reference.gist);
+            let is_enough = !days.is_empty() || shared >= 2 || 3 * shared >= reference.gist.len();
+            is_enough && before.gist().shared(&reference.things) > 0
+        };
+        let looked_back = if days.is_empty() { NEAR } else { LOOKED_BACK };
+        let before = self.before.iter().rev().take(looked_back).filter(may_be_meant).filter(is_of_subject);
+        let meant = before.max_by_key(|before| (before.gist().shared(&reference.gist), before.node))?;
         Some(Relation { to: meant.node, kind })
     }
 
@@ -118,7 +129,7 @@ impl Links {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Message, Timestamp};
+    use memory_core::Message;
 
     use super::*;
 
@@ -155,17 +166,52 @@ mod tests {
     }
 
     #[test]
-    fn a_follow_up_goes_on_with_the_nearest_or_the_one_of_its_matter() {
+    fn a_follow_up_names_what_it_goes_on_with() {
         let talk = [
             Message::user("The hotel near the harbour costs 90."),
             Message::assistant("Noted."),
             Message::user("Which tram goes there?"),
             Message::assistant("Number 4."),
-            Message::user("And what about breakfast at the hotel?"),
-            Message::assistant("And it runs until midnight."),
-            Message::user("And then?"),
+            Message::user("Going back to the hotel: I take the small room."),
+            Message::user("And it's night."),
+            Message::user("And what about the tram?"),
         ];
-        assert_eq!(links(&talk), [(5, 1, RelationKind::FollowUp), (7, 6, RelationKind::FollowUp)]);
+        assert_eq!(links(&talk), [(5, 1, RelationKind::FollowUp)]);
+    }
+
+    #[test]
+    fn a_correction_without_a_shared_subject_means_nothing() {
+        let talk = [
+            Message::user("The hotel near the harbour costs 90."),
+            Message::assistant("The tram goes at 9."),
+            Message::user("That's wrong, I never said so."),
+            Message::user("Sorry, I meant four."),
+            Message::user("I mean, the harbour is nice."),
+            Message::user("Correction: the ferry to Dover takes an hour."),
+            Message::user("No, not yet."),
+        ];
+        assert_eq!(links(&talk), []);
+    }
+
+    #[test]
+    fn a_correction_of_a_named_day_means_a_message_of_that_day() {
+        let mut links = Links::default();
+        let day = 86_400_000;
+        let said = [
+            (2, "Decision: the ceiling of a write-off is 2 euros per line."),
+            (4, "The ceiling of a write-off in Norway is 20 crowns."),
+            (10, "**Correction to the decision of 2 March:** the ceiling of a write-off is a sum."),
+            (10, "**Correction to the decision of 3 March:** the ceiling of a write-off is a sum."),
+        ];
+        // 2026-03-01T09:00:00Z
+        let first = 1_772_355_600_000;
+        for (index, (on, text)) in said.into_iter().enumerate() {
+            let at = Timestamp::from_millis(first + (on - 1) * day);
+            let node = Node::new(NodeId::from_index(index), Message::assistant(text), at);
+            links.add(&node, text);
+        }
+        let found: Vec<_> = links.last(9).iter().map(|link| (link.node.get(), link.relation.to.get())).collect();
+        assert_eq!(found, [(3, 1)]);
     }
 
     #[test]

@@ -9,13 +9,15 @@ use memory_core::{
     ConversationId, Level, Mark, Node, NodeId, NodeRange, Timestamp,
     port::{Losses, Notice},
 };
-use memory_strategies::{StandingKind, StandingLine, StandingLines};
+use memory_strategies::{Gist, StandingKind, StandingLine, StandingLines, without_date};
 
 use self::reader::Reader;
+pub(crate) use self::reader::is_model;
 use crate::{
     Conversation, MemoryError,
     kept_out::Redactor,
-    links::Link,
+    learned::Learned,
+    links::{Link, Links},
     parts::Parts,
     prompt::learning,
     snapshot_cache::Snapshot,
@@ -61,7 +63,8 @@ pub struct DerivedState {
     pub first_at: Option<Timestamp>,
     /// Time of the last message.
     pub last_at: Option<Timestamp>,
-    /// Goal of the user: the last one that is called so, or else the first wish at the beginning.
+    /// Goal of the user: the last one that is called so, or else the first wish at the beginning, if the later half of
+    /// the conversation is still about it. Of people among themselves, only one that is stated for all.
     pub goal: Option<Statement>,
     /// Decisions that still hold, at most eight, in order: the latest, and those about frequent subjects.
     pub decisions: Vec<Statement>,
@@ -142,7 +145,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     let frequent: Vec<_> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let topics = snapshot.redactor.clean_topics(&frequent);
     let learned = learning::learned(parts, id, &snapshot).await?;
-    let standing = standing_statements(parts, id, &learned.lines, &frequent.join(" ")).await?;
+    let standing = standing_statements(parts, id, &learned, &frequent.join(" ")).await?;
     let of_kind = |kind| standing.get(&kind).cloned().unwrap_or_default();
     let decisions = of_kind(StandingKind::Decision);
     let asked = reader.open.statements();
@@ -152,7 +155,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     let open = newest([points, asked.clone()].concat());
     let mut open = redacted(open, &snapshot.redactor);
     open.dedup_by(|a, b| a.node == b.node && (a.text.contains(&b.text) || b.text.contains(&a.text)));
-    let goal = reader.goal().map(|goal| goal.redacted(&snapshot.redactor));
+    let goal = reader.goal().map(|goal| current(goal, &learned.lines).redacted(&snapshot.redactor));
     let topic = |subject: memory_strategies::Subject| Topic {
         name: subject.name,
         messages: subject.messages,
@@ -190,7 +193,7 @@ async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result
         let Some(run) = run else { break };
         let read = parts.store.readable_nodes(id, run).await?;
         losses.extend(&read.losses);
-        read.nodes.iter().filter(|node| !node.is_erased).for_each(|node| reader.add(node));
+        read.nodes.iter().filter(|node| !node.is_erased).for_each(|node| reader.add(node, total));
         first = last + 1;
     }
     Ok((reader, losses))
@@ -200,21 +203,52 @@ async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result
 async fn standing_statements(
     parts: &Parts,
     id: &ConversationId,
-    lines: &StandingLines,
+    learned: &Learned,
     frequent: &str,
 ) -> Result<BTreeMap<StandingKind, Vec<Statement>>, MemoryError> {
     let mut found: BTreeMap<StandingKind, Vec<Statement>> = BTreeMap::new();
     let is_asked = |line: &&StandingLine| matches!(line.standing.kind, StandingKind::Decision | StandingKind::Open);
-    for line in lines.by_worth(frequent).into_iter().filter(is_asked) {
+    for line in learned.lines.by_worth(frequent).into_iter().filter(is_asked) {
         let of_kind = found.entry(line.standing.kind).or_default();
         if of_kind.len() == MOST_LINES {
             continue;
         }
         let read = parts.store.readable_nodes(id, NodeRange::single(line.node)).await?;
-        of_kind.extend(read.nodes.first().filter(|node| !node.is_erased).and_then(|node| stated(node, line)));
+        let Some(statement) = read.nodes.first().filter(|node| !node.is_erased).and_then(|node| stated(node, line))
+        else {
+            continue;
+        };
+        if !is_corrected(parts, id, &learned.links, &statement).await? {
+            of_kind.push(statement);
+        }
     }
     found.values_mut().for_each(|statements| statements.sort_by_key(|statement| statement.node));
     Ok(found)
+}
+
+/// True if a later message corrects a statement: one that corrects its message and shares a word with it.
+async fn is_corrected(
+    parts: &Parts,
+    id: &ConversationId,
+    links: &Links,
+    statement: &Statement,
+) -> Result<bool, MemoryError> {
+    let said = Gist::things_of(&statement.text);
+    for node in links.corrections_of(statement.node) {
+        let read = parts.store.readable_nodes(id, NodeRange::single(node)).await?;
+        if read.nodes.iter().any(|node| Gist::of(&node.message.text()).shared(&said) > 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A goal without a date that a later message moved: "The launch is moved to 26 May."
+fn current(goal: Statement, lines: &StandingLines) -> Statement {
+    match without_date(&goal.text).filter(|_| lines.is_changed_after(goal.node, &goal.text)) {
+        Some(text) => Statement { text, ..goal },
+        None => goal,
+    }
 }
 
 /// The statement of a line, with `…` if the rest of its sentence is left out.

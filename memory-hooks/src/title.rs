@@ -1,16 +1,21 @@
 //! Titles of conversations, and their order by last update.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use memory_core::{
     ContentBlock, ConversationId, Message, Node, NodeId, NodeRange, Role,
     port::{ConversationState, Store},
 };
 
-use crate::MemoryError;
+use memory_strategies::Subjects;
+
+use crate::{MemoryError, state::is_model};
 
 /// Messages at the beginning of a conversation that its title is derived from.
 pub(crate) const BEGINNING: u64 = 8;
+
+/// Messages at the beginning whose subjects are the title of a conversation without a request.
+const SUBJECTS_OF: u64 = 64;
 
 /// The title of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +50,44 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
         return Ok(None);
     };
     let read = store.readable_nodes(id, run).await?;
-    Ok(of_beginning(&read.nodes).map(|text| Title { text, is_derived: true }))
+    let is_of_people = nodes > BEGINNING && is_of_people(&read.nodes);
+    let first = of_beginning(&read.nodes).filter(|_| !is_of_people);
+    let text = match first {
+        Some(first) => Some(first),
+        None => of_subjects(store, id, nodes).await?.or_else(|| of_beginning(&read.nodes)),
+    };
+    Ok(text.map(|text| Title { text, is_derived: true }))
+}
+
+/// True if people speak among themselves, so that nobody makes a request: a person in the model's place, or several
+/// users.
+fn is_of_people(nodes: &[Node]) -> bool {
+    let has_model = nodes.iter().any(|node| is_model(&node.message));
+    let names: BTreeSet<_> = nodes.iter().filter_map(|node| node.message.speaker.as_deref()).collect();
+    !has_model && names.len() > 1
+}
+
+/// A title of the three heaviest subjects of the first messages; `None` for fewer than two.
+async fn of_subjects(store: &dyn Store, id: &ConversationId, nodes: u64) -> Result<Option<String>, MemoryError> {
+    let Some(run) = NodeId::new(nodes.min(SUBJECTS_OF)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
+        return Ok(None);
+    };
+    let mut subjects = Subjects::default();
+    let read = store.readable_nodes(id, run).await?;
+    let is_said = |node: &&Node| {
+        let message = &node.message;
+        !node.is_erased && !message.keep_out_of_summaries && !matches!(message.said_as(), Role::Tool | Role::System)
+    };
+    for node in read.nodes.iter().filter(is_said) {
+        subjects.add(node.id, &words(&node.message), &node.topics);
+    }
+    // Who speaks is no matter.
+    let speakers: BTreeSet<_> = read.nodes.iter().filter_map(|node| node.message.speaker.as_deref()).collect();
+    let is_speaker = |name: &str| speakers.iter().any(|speaker| speaker.split_whitespace().any(|part| part == name));
+    let named = subjects.top(3 + speakers.len(), 2, run.last());
+    let named: Vec<_> =
+        named.into_iter().map(|subject| subject.name).filter(|name| !is_speaker(name)).take(3).collect();
+    Ok((named.len() > 1).then(|| named.join(", ")))
 }
 
 /// A title by the first user's message with content, or else by the model's, or else by any words. Messages that are
@@ -55,8 +97,9 @@ fn of_beginning(nodes: &[Node]) -> Option<String> {
         |node: &&Node| !node.is_erased && !node.message.keep_out_of_summaries && node.message.said_as() != Role::Tool;
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);
     let texts: Vec<_> = by(Role::User).chain(by(Role::Assistant)).map(|node| words(&node.message)).collect();
-    let of_matter = texts.iter().filter(|text| memory_strategies::has_matter(text));
-    let mut titles = of_matter.chain(&texts).filter_map(|text| memory_strategies::title(text)).peekable();
+    let of_matter: Vec<_> = texts.iter().filter(|text| memory_strategies::has_matter(text)).collect();
+    let mut titles =
+        of_matter.iter().copied().chain(&texts).filter_map(|text| memory_strategies::title(text)).peekable();
     let first = titles.peek().cloned();
     // "Flores?" may begin a meeting.
     titles.find(|title| title.split_whitespace().nth(1).is_some()).or(first)

@@ -46,6 +46,11 @@ pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
     (of / 2).clamp(1, cap)
 }
 
+/// True for a summary that leaves out all of its message: "…", "Ben: …".
+fn is_omission(text: &str) -> bool {
+    text.trim().strip_suffix('…').is_some_and(|head| head.is_empty() || head.ends_with(": "))
+}
+
 /// True if this is the SUMMARY of a message that cannot be read any more.
 pub(super) fn is_of_a_lost_message(draft: &SummaryDraft) -> bool {
     draft.input_hash == input_of(lost_input(), draft.for_view)
@@ -312,7 +317,12 @@ impl Writer<'_> {
             let written = WrittenSummary::new(KEPT_OUT).metadata(metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
-        let mut draft = self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf], given).await?;
+        let mut draft = self.ask(Level::Summary, vec![source.clone()], Vec::new(), max_tokens, &[leaf], given).await?;
+        if is_omission(&draft.text) && !source.text.trim().is_empty() {
+            // A message of one sentence is better somewhat too long than left out.
+            let most = max_tokens + max_tokens / 2;
+            draft = self.ask(Level::Summary, vec![source], Vec::new(), most, &[leaf], None).await?;
+        }
         let text = render::without_name(draft.text.clone(), node.message.voice());
         // A prompt shows the day above the line of one message, so a date may not displace what was said.
         let text = Some(dated(node, &text)).filter(|text| self.ports.counter.count(text) <= max_tokens).unwrap_or(text);

@@ -14,6 +14,10 @@ use crate::{
 const STATED: &str = "my goal is | the goal is | our goal is | the aim is | our aim is | my aim is | the objective is | \
                       our objective is | the task is | my task is | our task is | das ziel ist | mein ziel ist | \
                       unser ziel ist | l'objectif est | el objetivo es";
+/// Phrases that state a goal of all who speak.
+const SHARED: &str = "our goal is | our aim is | our objective is | our task is | goal of this meeting is | goal of this meeting | \
+                      aim of this meeting | aim of the meeting | goal of the meeting | purpose of this meeting | \
+                      goal for today | aim for today | unser ziel ist";
 /// Phrases that express a wish.
 const WISHED: &str = "i want to | i'd like to | i would like to | we want to | we'd like to | we would like to | i need to | \
                       we need to | help me | help us | i'm planning | we're planning | i am planning | we are planning | \
@@ -29,11 +33,21 @@ word_lists! {
     DEPENDS = "do did does should would if when why what how that because where whether given considering since of";
     /// First words of phrases about oneself, which begin a clause.
     OWN = "i i'm i'd we we're we'd ich wir je";
+    /// Names of months.
+    MONTHS = "january february march april may june july august september october november december";
+    MONTHS_OF_OTHERS = "januar februar märz mai juni juli oktober dezember janvier février mars avril juin juillet août \
+        septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre \
+        noviembre diciembre";
+    /// Words before a date.
+    BEFORE_DATES = "on by until till before from of the at am bis zum vom der den le avant el antes monday tuesday wednesday \
+        thursday friday saturday sunday";
     /// Words before a clause.
     LEADS = "and so but hi hey hello well now ok okay yes because today also then";
 }
 
 static LEXICON: LazyLock<Phrases<bool>> = LazyLock::new(|| Phrases::listed(&[(true, STATED), (false, WISHED)]));
+
+static SHARED_GOALS: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), SHARED)]));
 
 /// Minimum informative words of a goal; "Let's do that" has none.
 const FEWEST: usize = 2;
@@ -48,6 +62,43 @@ pub struct Goal {
     pub bytes: usize,
     /// True for a stated goal ("The goal is"), false for a wish ("I want to").
     pub is_stated: bool,
+    /// True for a goal that is stated for all who speak: "Our goal is", "Goal: …".
+    pub is_shared: bool,
+}
+
+/// A goal without its date, which has changed since: "rate limits before the launch on 19 May". `None` without a date.
+#[must_use]
+pub fn without_date(text: &str) -> Option<String> {
+    let all: Vec<Word<'_>> = words(text).collect();
+    let is_month = |index: usize| {
+        all.get(index).is_some_and(|word| {
+            MONTHS.contains(&word.key) && !word.text.starts_with(char::is_lowercase)
+                || MONTHS_OF_OTHERS.contains(&word.key)
+        })
+    };
+    let is_figure = |index: usize| all.get(index).is_some_and(|word| word.form == Form::Figure);
+    let iso = |index: usize| {
+        all.get(index).is_some_and(|word| {
+            word.text.len() == 10 && word.text.matches('-').count() == 2 && word.form == Form::Figure
+        })
+    };
+    let at = (0..all.len()).find(|index| {
+        iso(*index) || is_month(*index) && (is_figure(index + 1) || index.checked_sub(1).is_some_and(is_figure))
+    })?;
+    let first = at.checked_sub(1).filter(|before| is_month(at) && is_figure(*before)).unwrap_or(at);
+    let mut last = at;
+    while is_figure(last + 1) {
+        last += 1;
+    }
+    let leads = |index: usize| all.get(index).is_some_and(|word| BEFORE_DATES.contains(&word.key));
+    let mut begin = first;
+    while begin > 0 && leads(begin - 1) {
+        begin -= 1;
+    }
+    let from = all.get(begin)?.at;
+    let to = all.get(last).map(|word| word.at + word.text.len())?;
+    let (head, tail) = (text.get(..from)?.trim_end().trim_end_matches(','), text.get(to..)?.trim_start_matches(','));
+    Some(format!("{head}{tail}").trim().to_owned())
 }
 
 /// The goal in a user's message: the last stated goal, otherwise the first wish.
@@ -56,7 +107,10 @@ pub fn goal(text: &str) -> Option<Goal> {
     let (mut stated, mut wished) = (None, None);
     for sentence in spoken(text) {
         let Some(is_stated) = states(sentence) else { continue };
-        let goal = Goal { at: offset(text, sentence), bytes: sentence.len(), is_stated };
+        let is_labelled =
+            sentence.trim_start_matches('*').split_once(':').is_some_and(|(label, _)| is_goal(label.trim()));
+        let is_shared = is_stated && (is_labelled || SHARED_GOALS.are_in(&crate::words::keys(sentence)));
+        let goal = Goal { at: offset(text, sentence), bytes: sentence.len(), is_stated, is_shared };
         if is_stated { stated = Some(goal) } else { wished = wished.or(Some(goal)) }
     }
     stated.or(wished)
@@ -124,6 +178,32 @@ mod tests {
             "We’re trying to halve the latency of the search.",
             Some(("We’re trying to halve the latency of the search.", false)),
         );
+    }
+
+    #[test]
+    fn a_goal_of_a_meeting_is_one_of_all() {
+        let is_shared = |text: &str| goal(text).is_some_and(|goal| goal.is_shared);
+        for shared in ["Our goal is a remote control under 25 euros.", "Goal: 100 requests per minute."] {
+            assert!(is_shared(shared), "{shared}");
+        }
+        for own in ["The goal is to connect pet owners with dog walkers.", "I want to sell the old boat in Ghent."] {
+            assert!(goal(own).is_some() && !is_shared(own), "{own}");
+        }
+    }
+
+    #[test]
+    fn a_goal_may_lose_its_date() {
+        for (text, expected) in [
+            ("Rate limits before the Lumen launch on 19 May.", "Rate limits before the Lumen launch."),
+            ("Sell the boat by May 3, 2024, for 900 euros.", "Sell the boat for 900 euros."),
+            ("Move by 2026-05-03.", "Move."),
+            ("Der Umzug bis zum 3. Juni.", "Der Umzug."),
+        ] {
+            assert_eq!(without_date(text).as_deref(), Some(expected));
+        }
+        for none in ["I may sell the boat.", "Sell 3 boats."] {
+            assert_eq!(without_date(none), None, "{none}");
+        }
     }
 
     #[test]

@@ -51,14 +51,16 @@ mod title;
 mod words;
 
 pub use gist::Gist;
-pub use goal::{Goal, goal};
-pub use references::{Backward, backward, is_offer, is_undecided, leaves_open, questions, speaks_of_earlier};
+pub use goal::{Goal, goal, without_date};
+pub use references::{
+    Backward, Reference, backward, is_offer, is_undecided, leaves_open, questions, speaks_of_earlier,
+};
 pub use rules::Rules;
 pub use said::said;
 pub use sentences::sentences;
 pub use spans::Spans;
 pub use standing::{Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};
-pub use subjects::{Subject, Subjects};
+pub use subjects::{Subject, Subjects, matter};
 pub use title::{has_matter, is_small_talk, title};
 
 #[cfg(test)]

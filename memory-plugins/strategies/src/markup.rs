@@ -231,16 +231,6 @@ fn next_to_fold(text: &str) -> Option<usize> {
     }
 }
 
-/// Appends the cells of a table row, separated by commas.
-pub(crate) fn push_row(row: &str, out: &mut String) {
-    for cell in row.split('|').map(str::trim).filter(|cell| !cell.is_empty()) {
-        if !out.is_empty() && !out.ends_with(' ') {
-            out.push_str(", ");
-        }
-        push_plain(cell, out);
-    }
-}
-
 /// Appends a line of JSON as `key: value, key: value`.
 pub(crate) fn push_data(line: &str, out: &mut String) {
     let mut chars = line.chars().peekable();
@@ -319,12 +309,5 @@ mod tests {
     fn data_becomes_keys_and_values() {
         assert_eq!(data(r#"{"name":"Ada \"A\"","age":36,"tags":["x","y"]}"#), "name: Ada \"A\", age: 36, tags: x, y");
         assert_eq!(data("},"), "");
-    }
-
-    #[test]
-    fn rows_become_lists() {
-        let mut out = String::new();
-        push_row("| Berlin | **3** | |", &mut out);
-        assert_eq!(out, "Berlin, 3");
     }
 }

@@ -5,9 +5,10 @@ use std::{ops::Range, sync::LazyLock};
 use crate::{
     gist::Gist,
     phrases::{Phrases, phrase_lists},
-    spoken::{asks, offset, spoken},
-    standing::is_labelled_change,
-    words::{keys, words},
+    sentences::sentences,
+    spoken::{asks, offset, spoken, spoken_lines},
+    standing::{corrects_value, is_labelled_change},
+    words::{Word, keys, words},
 };
 
 phrase_lists! {
@@ -58,24 +59,37 @@ pub fn is_offer(question: &str) -> bool {
     OFFERS.are_in(&keys(question))
 }
 
-/// Phrases at the beginning of a message that corrects the other side.
+/// Phrases at the beginning of a sentence that corrects the other side.
 const CORRECTS: &str = "that's wrong | that is wrong | that's not right | that is not right | that's not correct | \
-                        that's incorrect | that is incorrect | that's not what | that is not what | not quite | you're wrong | \
-                        you are wrong | wrong | no it's | no it is | no it isn't | no that's | no that is | no the | no not | \
-                        no i said | no i don't | no i didn't | no we | wait no | das stimmt nicht | das ist falsch | nein das";
-/// Phrases at the beginning of a message that corrects its own speaker.
-const CORRECTS_OWN: &str = "then we change it | we change it | change of plan | \
-                            change of plans | new decision | i meant | i mean | no i meant | no i mean | sorry i meant | sorry i mean | sorry it's | sorry the | \
-                            correction | scratch that | my mistake | i was wrong | i made a mistake | i made an error | \
-                            i misspoke | i mistyped | i apologize for | i apologise for | you're right i | you are right i | \
-                            actually make it | actually no | actually it's | actually it is | actually the | actually i | \
-                            actually we | actually let's | make that | instead of that | ich meinte";
-/// Phrases at the beginning of a message that continues an earlier one.
-const FOLLOWS: &str = "and | also | what about | how about | as for | regarding | about the | about that | back to | \
-                       going back to | coming back to | returning to | following up | to follow up | as a follow up | \
-                       one more thing | another question | one more question | what if | why not | how so | in that case | \
-                       like you said | as you said | you said | you mentioned | earlier you | you told me | if so | \
-                       then what | so then | und | was ist mit | et";
+                        that is not correct | that's incorrect | that is incorrect | that's not what i said | \
+                        that is not what i said | you're wrong | you are wrong | you got that wrong | no i said | \
+                        das stimmt nicht | das ist falsch";
+/// Phrases at the beginning of a sentence that corrects its own speaker.
+const CORRECTS_OWN: &str = "then we change it | we change it | change of plan | change of plans | new decision | on second thought | \
+                            sorry i meant | sorry i mean | no i meant | oops i meant | i meant to say | i meant to write | \
+                            correction | correcting | scratch | scrap | my mistake | i was wrong | i was mistaken | \
+                            i made a mistake | i made an error | i misspoke | i mistyped | i apologize for the error | \
+                            i apologize for the mistake | i apologize for the confusion | i apologise for the error | \
+                            actually make it | actually make that | change it to | change that to | korrektur | \
+                            ich habe mich geirrt";
+/// Phrases at the beginning of a message that name an earlier one.
+const FOLLOWS: &str = "going back to | coming back to | to come back to | returning to | following up on | to follow up on | \
+                       as a follow up to | as you said | like you said | you said | as you mentioned | you mentioned | \
+                       earlier you said | earlier you mentioned | you told me | you asked about | about your question | \
+                       about what you said | regarding what you said | to answer your question | zurück zu | wie du sagtest | \
+                       du hast gesagt";
+
+crate::phrases::word_lists! {
+    /// Words before the phrase of a reference.
+    LEADS = "oh ok okay well hmm wait actually so and but yeah yes hey oops first also then now sorry no";
+    /// Words before the day of what is meant: "Correction to the decision of 2 March".
+    MEANT = "decision decided said told wrote message plan answer rule figure entry number entscheidung";
+}
+
+/// Maximum sentences of a message among which a correction is looked for.
+const TRIED: usize = 6;
+/// Maximum bytes of a title in which the day of what is corrected is named.
+const TITLE: usize = 120;
 
 /// Kind of a reference to an earlier message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +103,20 @@ pub enum Backward {
     CorrectsOwn,
 }
 
+/// A reference to an earlier message, by an explicit phrase.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Reference {
+    /// Its kind.
+    pub kind: Backward,
+    /// Informative words of what it says, without the phrase.
+    pub gist: Gist,
+    /// These words without bare figures: the subject, which the earlier message must share.
+    pub things: Gist,
+    /// The words that name the day of the earlier message: "the decision of 2 March".
+    pub day: Option<String>,
+}
+
 static REFERENCES: LazyLock<Phrases<Backward>> = LazyLock::new(|| {
     Phrases::listed(&[
         (Backward::FollowsUp, FOLLOWS),
@@ -97,19 +125,65 @@ static REFERENCES: LazyLock<Phrases<Backward>> = LazyLock::new(|| {
     ])
 });
 
-/// The reference in the first words of a message; of several matching phrases, the longest decides.
+/// The reference of a message: the first correction in its first sentences, otherwise what its first words continue.
+///
+/// Only explicit phrases count; "I mean", "actually" and "and" begin anything. A question corrects nothing.
 #[must_use]
-pub fn backward(text: &str) -> Option<Backward> {
-    let mut said = spoken(text);
-    let first = said.next()?;
-    if is_labelled_change(first) {
-        return Some(Backward::CorrectsOwn);
+pub fn backward(text: &str) -> Option<Reference> {
+    // "Scratch or Tynker" in a list is a program.
+    let lines = spoken_lines(text).filter(|line| !line.is_item);
+    let said: Vec<&str> = lines.flat_map(|line| sentences(line.text)).take(TRIED + 1).collect();
+    let references = said.iter().enumerate().take(TRIED).filter_map(|(index, sentence)| {
+        let (kind, begin) = refers(sentence).filter(|(kind, _)| *kind != Backward::FollowsUp || index == 0)?;
+        // "I was wrong. The train leaves at 8."
+        let own = sentence.get(begin..).unwrap_or_default();
+        let next = said.get(index + 1).copied().filter(|_| Gist::of(own).is_empty()).unwrap_or_default();
+        let matter = format!("{own} {next}");
+        let (gist, things) = (Gist::of(&matter), Gist::things_of(&matter));
+        (!things.is_empty()).then(|| Reference { kind, gist, things, day: day(sentence, begin) })
+    });
+    references.max_by_key(|reference| reference.kind != Backward::FollowsUp)
+}
+
+/// Kind of the reference of a sentence, and the byte at which its content begins.
+fn refers(sentence: &str) -> Option<(Backward, usize)> {
+    if asks(sentence) {
+        return None;
     }
-    // The phrase may span two sentences: "No. It's on Friday."
-    let is_short = words(first).count() < 3;
-    let keys: Vec<u64> =
-        words(first).chain(said.next().filter(|_| is_short).into_iter().flat_map(words)).map(|word| word.key).collect();
-    REFERENCES.at(&keys).max_by_key(|(length, _)| *length).map(|(_, meaning)| *meaning)
+    let all: Vec<Word<'_>> = words(sentence).collect();
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    let leads = keys.iter().position(|key| !LEADS.contains(key)).unwrap_or(0);
+    let found = (0..=leads).flat_map(|at| {
+        let from = keys.get(at..).unwrap_or_default();
+        REFERENCES.at(from).map(move |(length, kind)| (at + length, *kind))
+    });
+    let end_of = |after: usize| {
+        let last = after.checked_sub(1).and_then(|last| all.get(last));
+        last.map_or(0, |word| word.at + word.text.len())
+    };
+    if let Some((after, kind)) = found.max_by_key(|(after, _)| *after) {
+        return Some((kind, end_of(after)));
+    }
+    if is_labelled_change(sentence) {
+        return Some((Backward::CorrectsOwn, sentence.find(':').unwrap_or(0)));
+    }
+    corrects_value(sentence).then_some((Backward::CorrectsOwn, 0))
+}
+
+/// The words that name the day of what is corrected: behind the phrase, up to a colon or the end of a short sentence.
+fn day(sentence: &str, begin: usize) -> Option<String> {
+    let behind = sentence.get(begin..)?;
+    let title = match behind.split_once(':') {
+        Some((title, _)) => title,
+        None => behind,
+    };
+    let names = words(title).any(|word| MEANT.contains(&word.key)) && title.len() <= TITLE;
+    // "Monday's decision" is one of Monday.
+    let time = |word: &str| match word {
+        "to" | "of" | "from" => "on".to_owned(),
+        _ => word.trim_end_matches("'s").trim_end_matches("’s").to_owned(),
+    };
+    names.then(|| title.split_whitespace().map(time).collect::<Vec<_>>().join(" "))
 }
 
 phrase_lists! {
@@ -157,24 +231,70 @@ mod tests {
     }
 
     fn check(text: &str, expected: Option<Backward>) {
-        assert_eq!(backward(text), expected, "{text}");
+        assert_eq!(backward(text).map(|found| found.kind), expected, "{text}");
     }
 
     #[test]
-    fn a_correction_says_whose_words_it_corrects() {
+    fn a_correction_says_so_and_whose_words_it_corrects() {
         check("That's wrong, the train leaves at 8.", Some(Backward::Corrects));
-        check("No, it’s on Friday.", Some(Backward::Corrects));
-        check("No. It's on Friday.", Some(Backward::Corrects));
-        check("Sorry, I meant Thursday.", Some(Backward::CorrectsOwn));
-        check("Actually, make it four people.", Some(Backward::CorrectsOwn));
-        check("Moved: go-live is 24 November.", Some(Backward::CorrectsOwn));
+        check("No, I said the hall in Ghent.", Some(Backward::Corrects));
+        for own in [
+            "Sorry, I meant the rooms in Lisbon.",
+            "Actually, make it four people.",
+            "Moved: go-live is 24 November.",
+            "Correction to the decision of 2 March: the ceiling is a sum.",
+            "**Correction to Monday's decision 2.** A hash says whether two files are the same.",
+            "You are right. Correction: the cause was known after ten minutes.",
+            "I was wrong. The museum closes on Monday.",
+            "Then we change it: Postgres 17 everywhere instead of 16.",
+            "ok. one thing I noticed. scrap the fixed window.",
+            "Dental appointments are 45, not 30.",
+            "Actually, scratch Redis, we use RabbitMQ.",
+        ] {
+            check(own, Some(Backward::CorrectsOwn));
+        }
     }
 
     #[test]
-    fn a_follow_up_goes_on_with_something() {
-        check("And what does the second one cost?", Some(Backward::FollowsUp));
-        check("What about the hotel?", Some(Backward::FollowsUp));
-        check("Going back to the invoices: who pays?", Some(Backward::FollowsUp));
+    fn filler_words_correct_nothing() {
+        for text in [
+            "I mean, the remote is yellow.",
+            "I meant the other one, the slides.",
+            "No, not yet.",
+            "No, it's the same as the buttons.",
+            "Actually the market is quite small.",
+            "Actually I like the banana shape.",
+            "Sorry, the projector is slow.",
+            "Not quite the same colour.",
+            "Wrong button, the remote has two.",
+            "Make that a habit in the team.",
+            "Was I wrong about the remote?",
+            "Correction: ",
+        ] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn a_correction_names_its_subject_and_perhaps_its_day() {
+        let found = backward("**Correction to the decision of 2 March:** the ceiling is a sum.").unwrap();
+        assert!(found.day.as_deref().is_some_and(|day| day.contains("2 March")), "{:?}", found.day);
+        let found = backward("**Correction to Monday's decision 2.** A hash is no identity.").unwrap();
+        assert!(found.day.as_deref().is_some_and(|day| day.contains("Monday ")), "{:?}", found.day);
+        assert_eq!(backward("Moved: go-live is 24 November.").unwrap().day, None);
+        assert!(backward("- Scratch, Tynker and Blockly are programs\n- scrap the rest").is_none());
+        let found = backward("I was wrong. The museum closes at 8.").unwrap();
+        assert_eq!((found.things.len(), found.things.shared(&Gist::of("museum closes"))), (2, 2));
+    }
+
+    #[test]
+    fn a_follow_up_names_what_it_goes_on_with() {
+        check("Going back to the invoices: we pay.", Some(Backward::FollowsUp));
+        check("You mentioned the hotel near the harbour.", Some(Backward::FollowsUp));
+        check("And it's night.", None);
+        check("And what does the second one cost?", None);
+        check("What about the hotel?", None);
+        check("Also, the invoices.", None);
     }
 
     #[test]

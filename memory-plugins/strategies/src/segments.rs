@@ -1,7 +1,7 @@
 //! Splits messages into segments: the sentences, titles, rows and code lines that a summary may quote.
 
 use crate::{
-    markup::{Line, classify, push_data, push_folded, push_plain, push_row},
+    markup::{Line, classify, push_data, push_folded, push_plain},
     said::said_parts,
     sentences::{pieces, whole_sentences},
 };
@@ -49,6 +49,7 @@ fn cut_part(source: usize, text: &str, out: &mut Vec<Segment>) {
     let mut cutter = SegmentCutter { source, out, paragraph: String::new(), line: String::new() };
     let mut fence: Option<(char, usize)> = None;
     let mut last_length = 0;
+    let mut table = Table::default();
     for line in text.split(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}']) {
         if let Some((mark, count)) = fence {
             if let Line::Fence(other, length) = classify(line) {
@@ -64,11 +65,14 @@ fn cut_part(source: usize, text: &str, out: &mut Vec<Segment>) {
         if !matches!(classified, Line::Text(_)) {
             cutter.end_paragraph();
         }
+        if !matches!(classified, Line::Row(_)) && !is_rule_of_table(line) {
+            cutter.end_table(&mut table);
+        }
         match classified {
             Line::Blank => {}
             Line::Fence(mark, count) => fence = Some((mark, count)),
             Line::Heading(title) => cutter.whole(title, Kind::Heading, push_plain),
-            Line::Row(row) => cutter.whole(row, Kind::Row, push_row),
+            Line::Row(row) => cutter.row(row, &mut table),
             Line::Data(data) => cutter.whole(data, Kind::Data, push_data),
             Line::Item(item) => cutter.join(item),
             Line::Text(text) => {
@@ -82,6 +86,31 @@ fn cut_part(source: usize, text: &str, out: &mut Vec<Segment>) {
         last_length = line.len();
     }
     cutter.end_paragraph();
+    cutter.end_table(&mut table);
+}
+
+/// The table that is being read.
+#[derive(Debug, Default)]
+struct Table {
+    /// Names of its columns: the first row.
+    columns: Vec<String>,
+    has_rows: bool,
+}
+
+/// The cells of a row, without markup.
+fn cells(row: &str) -> Vec<String> {
+    let plain = |cell: &str| {
+        let mut plain = String::new();
+        push_plain(cell.trim(), &mut plain);
+        plain.trim().to_owned()
+    };
+    row.trim().trim_matches('|').split('|').map(plain).collect()
+}
+
+/// True for the line between the columns of a table and its rows.
+fn is_rule_of_table(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('|') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '\t'))
 }
 
 struct SegmentCutter<'a> {
@@ -114,6 +143,32 @@ impl SegmentCutter<'_> {
         self.push_all(&line, kind);
         line.clear();
         self.line = line;
+    }
+
+    /// Makes a row with the names of its columns a segment; the first row is those names.
+    fn row(&mut self, row: &str, table: &mut Table) {
+        let cells = cells(row);
+        if table.columns.is_empty() {
+            table.columns = cells;
+            return;
+        }
+        table.has_rows = true;
+        // A row of other columns means nothing.
+        if cells.len() == table.columns.len() {
+            let named = table.columns.iter().zip(&cells).filter(|(_, cell)| !cell.is_empty());
+            let named =
+                named.map(|(name, cell)| if name.is_empty() { cell.clone() } else { format!("{name}: {cell}") });
+            let text = named.collect::<Vec<_>>().join(", ");
+            self.push_all(&text, Kind::Row);
+        }
+    }
+
+    /// Ends a table; one of a single row has only that.
+    fn end_table(&mut self, table: &mut Table) {
+        let Table { columns, has_rows } = std::mem::take(table);
+        if !has_rows && !columns.is_empty() {
+            self.push_all(&columns.join(", "), Kind::Row);
+        }
     }
 
     fn push_all(&mut self, text: &str, kind: Kind) {
@@ -153,8 +208,7 @@ mod tests {
                 (Kind::Sentence, "pens"),
                 (Kind::Sentence, "paper."),
                 (Kind::Sentence, "And ink."),
-                (Kind::Row, "City, Cost"),
-                (Kind::Row, "Bonn, 30"),
+                (Kind::Row, "City: Bonn, Cost: 30"),
                 (Kind::Code, "fn main() {"),
                 (Kind::Data, "id: 7"),
             ],

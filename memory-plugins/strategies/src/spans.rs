@@ -1,6 +1,7 @@
 //! The span summarizer: quotes whole sentences.
 
 mod beginning;
+mod calls;
 mod choose;
 mod compose;
 mod speakers;
@@ -23,7 +24,10 @@ use self::{choose::choose, compose::Composer};
 ///
 /// - Sentences are quoted whole. If none fits, the beginning of an English sentence stands for it, with `…`: at least
 ///   four words, cut after a clause or a word, and never before a word that may invert its meaning. A sentence of
-///   another language is whole or left out, since its verb or negation may come last.
+///   another language is cut only before a last clause that begins with a conjunction and denies nothing, since its
+///   verb or negation may come last.
+/// - A message of tool calls is the name of each tool with its path or command. Times of a plan, examples and headings
+///   lead no summary, and a row of a table names its columns.
 /// - Words that programs put into a message are left out ([`said`](crate::said())). Tool results, code, tables and titles
 ///   are quoted only if there is nothing else.
 /// - Of several messages, a sentence that a later one changes is left out: "We use Redis", "Scratch Redis, we use
@@ -41,7 +45,7 @@ pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy::new("spans", "5")
+        WrittenBy::new("spans", "6")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -70,7 +74,8 @@ impl Spans {
             return WrittenSummary::new(text).metadata(metadata);
         }
         let text = choose(job, &reading, &composer, &over);
-        let text = text.or_else(|| composer.omitted(job)).unwrap_or_else(|| unsegmented(job));
+        let text = text.or_else(|| calls::written(job, &parts, &names)).or_else(|| composer.omitted(job));
+        let text = text.unwrap_or_else(|| unsegmented(job));
         WrittenSummary::new(text).metadata(metadata)
     }
 }
@@ -107,5 +112,7 @@ fn whole(job: &SummaryJob<'_>, parts: &[(usize, speakers::SpeakerPart<'_>)], nam
     (!text.is_empty() && job.counter.count(&text) <= job.max_tokens).then_some(text)
 }
 
+#[cfg(test)]
+mod omissions;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use self::{decisions::decided, rules::is_rule, sentence::Sentence};
 use crate::{
     phrases::word_lists,
     sentences::whole_sentences,
-    spoken::{asks, offset, spoken_lines},
+    spoken::{asks, offset, spoken, spoken_lines},
     terms::is_common,
     words::{Form, Word, words},
 };
@@ -78,6 +78,10 @@ pub struct Standing {
     takes_back: bool,
     /// True if the statement is negative.
     negates: bool,
+    /// True for a decision that tells what somebody did: "I chose headphones".
+    is_told: bool,
+    /// True for an item of a list under a label.
+    is_listed: bool,
 }
 
 /// Speaker of a message, who determines which statements count.
@@ -122,6 +126,21 @@ word_lists! {
 /// gives way to precision: what is not certain is no statement. The time is linear in the text.
 #[must_use]
 pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
+    let mut found = all_standing(text, speaker);
+    let is_rule = |standing: &Standing| standing.kind == StandingKind::Instruction;
+    if found.iter().any(is_rule) && spoken(text).any(rules::requests) {
+        // "Can you look? Use the staging database, don't write." is about the task at hand.
+        let lasts = |standing: &Standing| {
+            let at = usize::try_from(standing.at).unwrap_or(usize::MAX);
+            text.get(at..at + usize::from(standing.bytes))
+                .is_some_and(|part| rules::names_duration(&Sentence::of(part)))
+        };
+        found.retain(|standing| !is_rule(standing) || standing.is_listed || lasts(standing));
+    }
+    found
+}
+
+fn all_standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let mut found = Vec::new();
     // Kind of the items of the current list.
     let mut listed = None;
@@ -140,7 +159,8 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
                 let ends = || if label.is_of_list { None } else { of_sentence(text, sentence, speaker) };
                 found.extend(said.or_else(ends));
             } else if let Some(kind) = listed.filter(|_| line.is_item) {
-                found.extend(whole(text, sentence, 0, kind));
+                let item = whole(text, sentence, 0, kind);
+                found.extend(item.map(|item| Standing { is_listed: true, ..item }));
             } else {
                 listed = None;
                 found.extend(of_sentence(text, sentence, speaker));
@@ -156,6 +176,16 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
 /// True if a sentence is labelled as a change: "Moved: go-live is 24 November."
 pub(crate) fn is_labelled_change(sentence: &str) -> bool {
     label::labelled(sentence).is_some_and(|label| label.is_change)
+}
+
+/// Keys of the words of what a sentence scraps: "Scratch Redis, we use RabbitMQ".
+pub(crate) fn scrapped(sentence: &str) -> Vec<u64> {
+    announcing::scrapped(&Sentence::of(sentence))
+}
+
+/// True if a sentence corrects a value: "Dental appointments are 45, not 30."
+pub(crate) fn corrects_value(sentence: &str) -> bool {
+    decisions::corrects_value(&Sentence::of(sentence))
 }
 
 /// A statement of a whole sentence, whose content begins at byte `matter`, after a label.
@@ -208,7 +238,8 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
         return said(StandingKind::Instruction, text, sentence, sentence.whole()?, None);
     }
     if let Some(part) = decided(sentence) {
-        return said(StandingKind::Decision, text, sentence, part, None);
+        let decision = said(StandingKind::Decision, text, sentence, part, None)?;
+        return Some(Standing { is_told: decisions::is_told(sentence), ..decision });
     }
     if sentence.words.len() < FEWEST_WORDS {
         // "Undo that."
@@ -311,8 +342,12 @@ fn made(
         changes: kind == StandingKind::Revocation || announcing::changes(all),
         takes_back: announcing::takes_back(all),
         negates: announcing::negates(inside),
+        is_told: false,
+        is_listed: false,
     })
 }
 
+#[cfg(test)]
+mod certain;
 #[cfg(test)]
 mod tests;

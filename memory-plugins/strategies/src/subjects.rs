@@ -3,10 +3,12 @@
 use memory_core::NodeId;
 
 use crate::{
+    gist::Gist,
     phrases::word_lists,
     spoken::spoken,
+    standing::scrapped,
     terms::is_common,
-    words::{Form, KeyMap, Word, keys, phrase_key, words},
+    words::{Form, KeyMap, KeySet, Word, keys, phrase_key, words},
 };
 
 /// Maximum words that are counted; beyond that, words of a single message are dropped.
@@ -15,6 +17,8 @@ const MOST: usize = 1 << 16;
 const LONGEST: usize = 40;
 /// Messages after which the weight of a mention is halved.
 const HALF_LIFE: f64 = 400.0;
+/// Messages in which what was scrapped may still be named without being a subject again.
+const AFTERMATH: u64 = 3;
 /// The weight of a name relative to a word.
 const NAME: f64 = 1.6;
 /// The weight of a name of two words relative to its single words, which occur at least as often.
@@ -30,6 +34,43 @@ word_lists! {
         something everything nothing somebody anybody everybody little better best found given taken made \
         told asked goal name date zero one two three four five six seven eight nine ten hundred thousand \
         first second third";
+    /// Numerals, units, days and months of other languages, and English units; pronouns and courtesies.
+    COUNTED = "yourself yourselves myself himself herself itself ourselves themselves oneself blank favour favor kinda \
+        gonna wanna gotta dunno euro dollar pound franc yen rupee cent percent kilo kilogram gram litre liter metre \
+        meter kilometre kilometer mile inch foot feet degree second pair dozen couple half quarter twice noon midnight \
+        eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty \
+        seventy eighty ninety million billion fourth fifth sixth seventh eighth ninth tenth afternoon decade century \
+        jahr jahre jahren woche wochen monat monate monaten tag tage tagen stunde stunden minute minuten sekunde \
+        sekunden uhr abend abends morgen morgens mittag nachmittag vormittag nacht nachts wochenende hälfte paar mal \
+        euros prozent grad meter kilometer liter stück zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig \
+        dreißig vierzig fünfzig hundert tausend erste ersten zweite zweiten dritte dritten heute gestern montag dienstag \
+        mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember frühjahr \
+        sommer herbst winter ende anfang mitte frau herr leute mensch menschen sache sachen ding dinge \
+        jour jours semaine semaines mois an ans année années heure heures minutes matin soir nuit midi weekend deux trois \
+        quatre cinq sept huit neuf dix onze douze vingt trente quarante cinquante cent mille lundi mardi mercredi jeudi \
+        vendredi samedi dimanche janvier février mars avril juin juillet août septembre octobre novembre décembre \
+        moitié fois fin début monsieur madame gens chose choses hier demain aujourd'hui \
+        día días semana semanas mes meses año años hora horas minuto minutos mañana tarde noche dos tres cuatro cinco \
+        seis siete ocho nueve diez once doce quince veinte treinta cuarenta cincuenta sesenta cien mil lunes martes \
+        miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio septiembre octubre \
+        noviembre diciembre mitad vez veces gente cosa cosas señor señora fin ayer hoy \
+        dia dias ano anos hora horas manhã noite duas três sete oito nove dez vinte trinta segunda terça quarta quinta \
+        sexta janeiro fevereiro março maio junho julho setembro outubro novembro dezembro metade coisa coisas \
+        giorno giorni settimana settimane mese mesi anno anni ora ore minuti mattina sera notte due tre quattro cinque \
+        sei sette otto nove dieci venti lunedì martedì mercoledì giovedì venerdì sabato domenica gennaio febbraio \
+        aprile maggio giugno luglio settembre ottobre dicembre metà volta cosa \
+        dag dagen weken maand maanden jaar uur minuten avond ochtend nacht twee drie vijf zes zeven negen tien maandag \
+        dinsdag woensdag donderdag vrijdag zaterdag zondag januari februari maart mei augustus helft keer \
+        yıl yıllar ay hafta gün saat dakika akşam sabah iki üç dört beş altı yedi sekiz dokuz yirmi otuz elli yüz bin \
+        pazartesi salı çarşamba perşembe cuma cumartesi pazar lira \
+        год года лет месяц месяца месяцев неделя недели недель неделю день дня дней час часа часов минут минуты вечер \
+        вечером утро утром ночь раз рублей рубля евро два три четыре пять шесть семь восемь девять десять двадцать сто \
+        тысяч понедельник вторник среду четверг пятницу субботу воскресенье января февраля марта апреля мая июня июля \
+        августа сентября октября ноября декабря половина людей \
+        साल महीने महीना हफ्ते हफ़्ते दिन घंटे घंटा मिनट बजे रुपये शाम सुबह रात दो तीन चार पांच पाँच छह सात आठ नौ दस बीस \
+        सोमवार मंगलवार बुधवार गुरुवार शुक्रवार शनिवार रविवार लोग बात \
+        يوم أيام أسبوع شهر سنة ساعة دقيقة الساعة جنيه مساء صباح الصبح النهارده بكرة \
+        년 월 일 주 시간 분 원 오늘 내일 어제 이번 지난 다음";
     /// Nouns and adjectives that fit any subject and name none.
     ORDINARY = "page test file problem part place people person man woman day lot bit kind type sort point case \
         fact reason result list number line end start side word world life work job line text code error issue \
@@ -48,11 +89,21 @@ word_lists! {
         balance challenge strategy track choice passion dream journey sense perspective action improvement \
         achievement industry management technique favorite favourite blast emotion term rate solution application \
         respect touch review schedule protection lunch act interview clarity insight trend aspect factor goal mind \
+        strategies abilities activities opportunities priorities responsibilities qualities boundaries difficulties \
+        effectiveness technical soft outcome finding external basic double lower upper extra actual slightly regular \
+        optional dark original advice atmosphere encouragement discussion expression advantage statement background \
+        basics side bath hand head \
         opportunity potential quality ability skill knowledge understanding attention";
     /// Words before a noun.
     DETERMINERS = "the a an my our your his her their this its all some every of for \
         about with in on from le la les l un une des du de mon ma mes notre votre ce cette el los las una mi su \
         lo gli uno het een mijn um uma";
+}
+
+/// The words of a text that may be subjects.
+#[must_use]
+pub fn matter(text: &str) -> Gist {
+    words(text).filter(may_be_subject).map(|word| word.key).collect::<KeySet>().into()
 }
 
 /// A subject of a conversation.
@@ -75,6 +126,8 @@ pub struct Subject {
 #[derive(Clone, Debug, Default)]
 pub struct Subjects {
     tallies: KeyMap<Tally>,
+    /// Words of what was scrapped, with the last message that did so.
+    over: KeyMap<NodeId>,
 }
 
 #[derive(Clone, Debug)]
@@ -108,8 +161,11 @@ impl Subjects {
     /// Adds a message with this text, and the topics that its writer stated.
     pub fn add(&mut self, node: NodeId, text: &str, topics: &[String]) {
         let mut mentions: KeyMap<Mention<'_>> = KeyMap::default();
+        for key in spoken(text).flat_map(scrapped) {
+            self.over.insert(key, node);
+        }
         let given = topics.iter().flat_map(|topic| given(topic));
-        for mention in spoken(text).flat_map(mentioned).chain(given) {
+        for mention in spoken(text).filter(|sentence| !is_caption(sentence)).flat_map(mentioned).chain(given) {
             match mentions.get_mut(&mention.key) {
                 Some(known) => {
                     known.is_name |= mention.is_name;
@@ -147,7 +203,12 @@ impl Subjects {
     /// identifiers, and words that stand where a noun does, which at least `least` messages mention.
     #[must_use]
     pub fn top(&self, most: usize, least: u64, last: NodeId) -> Vec<Subject> {
-        let frequent = self.tallies.values().filter(|tally| tally.messages >= least && tally.is_subject());
+        let is_over = |tally: &Tally| {
+            let over = tally.keys.iter().filter_map(|key| self.over.get(key)).max();
+            over.is_some_and(|over| tally.last.get() <= over.get() + AFTERMATH)
+        };
+        let is_frequent = |tally: &&Tally| tally.messages >= least && tally.is_subject() && !is_over(tally);
+        let frequent = self.tallies.values().filter(is_frequent);
         let mut rated: Vec<_> = frequent.map(|tally| (tally.weight(last), tally)).collect();
         rated.sort_by(|(a_weight, a), (b_weight, b)| {
             b_weight.total_cmp(a_weight).then(a.first.cmp(&b.first)).then(a.name.cmp(&b.name))
@@ -193,6 +254,15 @@ impl Tally {
         let (name, messages, first, last) = (self.name.clone(), self.messages, self.first, self.last);
         Subject { name, messages, first, last, weight }
     }
+}
+
+/// True for the description of a picture: "[shared image: two dogs]", "[image] a lake".
+fn is_caption(sentence: &str) -> bool {
+    let open = sentence.trim_start().strip_prefix(['[', '(']).unwrap_or_default();
+    let first = open.split([':', ']', ')']).next().unwrap_or_default().to_ascii_lowercase();
+    ["image", "photo", "picture", "caption", "attachment", "video", "screenshot"]
+        .iter()
+        .any(|name| first.contains(name))
 }
 
 /// The possible subjects of a sentence: words, and names of two words.
@@ -243,7 +313,10 @@ fn stands_as_noun(sentence: &str, all: &[Word<'_>], index: usize) -> bool {
 /// The name on one line, without a possessive.
 fn named(text: &str) -> String {
     let text = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    // "T_V_" in transcripts is an abbreviation.
+    let is_spelled = |word: &str| word.len() > 3 && word.split('_').all(|part| part.chars().nth(1).is_none());
+    let plain = |word: &str| if is_spelled(word) { word.replace('_', "") } else { word.to_owned() };
+    text.split_whitespace().map(plain).collect::<Vec<_>>().join(" ")
 }
 
 /// A subject that is given by name.
@@ -263,7 +336,8 @@ fn may_be_subject(word: &Word<'_>) -> bool {
         Form::Capital => 3,
         Form::Plain | Form::Identifier => 4,
     };
-    let says_nothing = is_common(word) || OF_TALK.contains(&word.key) || ORDINARY.contains(&word.key);
+    let says_nothing =
+        is_common(word) || OF_TALK.contains(&word.key) || COUNTED.contains(&word.key) || ORDINARY.contains(&word.key);
     !says_nothing && word.text.len() <= LONGEST && word.text.chars().nth(least - 1).is_some()
 }
 
@@ -319,6 +393,38 @@ mod tests {
         let mut talk = Subjects::default();
         talk.add(NodeId::FIRST, "Fine.", &["tax return".to_owned()]);
         assert_eq!(names(&talk, 1, 1), ["tax return"]);
+    }
+
+    #[test]
+    fn what_was_scrapped_is_no_subject_unless_it_comes_back() {
+        let mut said = vec![
+            "We use Redis for the queue.",
+            "The queue in Redis is fine.",
+            "Scratch Redis, we use RabbitMQ.",
+            "RabbitMQ for the queue, noted.",
+        ];
+        let found = names(&subjects(&said), 2, 4);
+        assert!(!found.contains(&"Redis".to_owned()) && found.contains(&"RabbitMQ".to_owned()), "{found:?}");
+        said.extend(["Fine.", "Fine.", "Fine.", "Back to Redis for the queue."]);
+        assert!(names(&subjects(&said), 2, 8).contains(&"Redis".to_owned()));
+    }
+
+    #[test]
+    fn numerals_units_days_pronouns_and_captions_are_no_subjects() {
+        for texts in [
+            ["Das kostet zwanzig Euro im Jahr.", "Zwei Wochen, ein Jahr, der Euro und am Montag."],
+            ["Son las seis o veinte de la tarde.", "A las seis del lunes, veinte en la semana."],
+            ["Take the time for yourself, do me a favour.", "For yourself, as a favour, leave the blank."],
+            ["[shared image: a photo of a dolphin on the sofa]", "[image: the dolphin on the sofa]"],
+            ["Rendez-vous dans la semaine, le lundi de juin.", "Dans la semaine, le lundi de juin."],
+            ["В понедельник через неделю, два часа.", "В понедельник через неделю, два часа."],
+        ] {
+            assert_eq!(
+                names(&subjects(&texts), 1, 2).iter().filter(|name| *name != "Rendez-vous").count(),
+                0,
+                "{texts:?}"
+            );
+        }
     }
 
     #[test]

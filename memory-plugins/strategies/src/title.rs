@@ -22,6 +22,9 @@ const TRIED: usize = 6;
 
 /// Greetings at the beginning of a message. Some are followed by a name: "Hey Sam,".
 const GREETINGS: &str = "hi | hello | hey | hi there | hello there | hey there | good morning | good afternoon | good evening | dear | \
+                         great to meet you | nice to meet you | good to meet you | great to see you | nice to see you | \
+                         good to see you | good to hear from you | great to hear from you | how are you | how are you doing | \
+                         how's it going | what's up | welcome back | \
                          morning | afternoon | evening | greetings | thanks | thank you | hi all | hi everyone | hello everyone | \
                          hallo | guten tag | guten morgen | guten abend | moin | bonjour | bonsoir | hola | buenos días | ciao | \
                          buongiorno | hej | olá | 你好 | こんにちは";
@@ -95,11 +98,49 @@ pub fn is_small_talk(text: &str) -> bool {
 /// Marks that may begin a word.
 const OPENING_MARKS: [char; 12] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\''];
 
+/// Requests within a sentence, behind which the matter follows: "I'm kinda stressed, could you help me create a schedule".
+const REQUESTS: &str = "can you help me | could you help me | can you help me to | could you help me to | you could help me | \
+                        you can help me | help me to | help me | can you help me with | could you help me with | \
+                        help me with";
+static REQUEST_PHRASES: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), REQUESTS)]));
+
+/// First words of a request that names nothing: "help me with that".
+const POINTS: [&str; 6] = ["that", "this", "it", "with", "out", "here"];
+
+/// Words of noise in speech.
+const NOISE: [&str; 10] = ["uh", "um", "uhm", "hmm", "mm", "mhm", "er", "erm", "huh", "mm-hmm"];
+
+/// True for a fragment or noise of speech: "To to handle", "How uh how we doing ?", "We 're going ?".
+fn is_noise(text: &str, all: &[Word<'_>]) -> bool {
+    let is_noise = |word: &Word<'_>| NOISE.iter().any(|noise| word.text.eq_ignore_ascii_case(noise));
+    let repeats = |pair: &[Word<'_>]| matches!(pair, [a, b] if a.key == b.key && a.form != Form::Figure && a.form != Form::Unspaced);
+    let is_transcript = text.contains(" '") || text.contains(" ?") || text.contains(" ,") || text.ends_with(" .");
+    let informative = all.iter().filter(|word| word.form == Form::Figure || !is_common(word)).count();
+    all.iter().any(is_noise) || all.windows(2).any(repeats) || is_transcript && informative < 3
+}
+
+/// The matter of a request within a sentence, if it says what is asked for.
+fn requested<'t>(text: &'t str, all: &[Word<'_>]) -> Option<&'t str> {
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    let (at, length) = (1..keys.len())
+        .find_map(|at| Some((at, REQUEST_PHRASES.at(keys.get(at..)?).map(|(length, ())| length).max()?)))?;
+    let rest = all.get(at + length..)?;
+    let informative = rest.iter().filter(|word| !is_common(word)).count();
+    let points = rest.first().is_some_and(|first| POINTS.contains(&first.text));
+    (informative > 1 && !points).then(|| text.get(rest.first()?.at..)).flatten()
+}
+
 /// The content of a sentence; `None` for a greeting, and for words without meaning of their own.
 fn matter(sentence: &str) -> Option<String> {
     let mut plain = String::new();
     push_plain(sentence, &mut plain);
     let all: Vec<Word<'_>> = words(&plain).collect();
+    if is_noise(&plain, &all) {
+        return None;
+    }
+    if let Some(requested) = requested(&plain, &all) {
+        return Some(shortened(requested.trim_end_matches('?')));
+    }
     let (first, asks) = after_openers(&plain, &all);
     let rest = all.get(first..)?;
     if rest.iter().all(|word| word.form != Form::Figure && is_common(word)) {
@@ -256,6 +297,24 @@ mod tests {
     #[test]
     fn words_that_say_nothing_are_passed_over() {
         check("Hello. How are you? What does the contract with Meyer cost?", "What does the contract with Meyer cost?");
+    }
+
+    #[test]
+    fn fragments_and_noise_of_meetings_are_passed_over() {
+        for noise in ["To to handle", "How uh how we doing ?", "We 're going ?", "Great to meet you!", "Um okay."] {
+            assert!(!has_matter(noise), "{noise}");
+        }
+        check("Um okay. Right. The remote control has to be yellow.", "The remote control has to be yellow");
+        check("Great to meet you! The hall in Ghent floods.", "The hall in Ghent floods");
+    }
+
+    #[test]
+    fn a_request_within_a_sentence_is_the_title() {
+        check(
+            "I'm kinda stressed about my time, so I was wondering if you could help me create a schedule for the harbour?",
+            "Create a schedule for the harbour",
+        );
+        check("I'm building a resume for Kestrel, can you help me with that?", "I'm building a resume for Kestrel…");
     }
 
     proptest! {

@@ -122,7 +122,7 @@ fn what_the_clinic_changed_is_in_no_summary_of_all_of_it() {
     }
 }
 
-/// No sentence of these languages is cut.
+/// No clause of these languages is cut.
 #[test]
 fn sentences_of_other_languages_are_whole_or_left_out() {
     let of_language = |name: &str| format!("tests/data/languages/{name}.jsonl");
@@ -136,7 +136,12 @@ fn sentences_of_other_languages_are_whole_or_left_out() {
             let written = summary(level, said, max_tokens);
             for part in written.split(" | ") {
                 let part = part.split_once(": ").map_or(part, |(_, part)| part);
-                let is_known = |sentence: &str| known.contains(&sentence) || sentence == "…";
+                // A clause before the last one, which begins with a conjunction, may stand for its sentence.
+                let is_clause = |sentence: &str| {
+                    let begun = sentence.strip_suffix(" …").map(|clause| format!("{clause}, "));
+                    begun.is_some_and(|begun| known.iter().any(|known| known.starts_with(&begun)))
+                };
+                let is_known = |sentence: &str| known.contains(&sentence) || sentence == "…" || is_clause(sentence);
                 let quoted = part.split("; ").flat_map(sentences);
                 assert!(quoted.into_iter().all(is_known), "{file} at {max_tokens}: {written}");
             }

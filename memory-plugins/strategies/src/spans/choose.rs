@@ -7,14 +7,14 @@ use super::{
     compose::{Composer, stops},
 };
 use crate::{
-    cues::Cues,
+    cues::{Cues, has_negation},
     phrases::word_lists,
     reading::{Reading, noise},
     segments::Kind,
     spoken::asks,
     standing::{self, Said},
     terms::to_f32,
-    words::{is_unspaced, words},
+    words::{is_unspaced, keys, words},
 };
 
 /// Number of sentences, the best by initial value, that are rated repeatedly.
@@ -235,11 +235,14 @@ fn quotable(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>
     let rank = match segment.kind {
         _ if is_tool || is_formula(&segment.text) || is_template(&segment.text) => Rank::Data,
         Kind::Row | Kind::Data | Kind::Code => Rank::Data,
+        Kind::Sentence if is_sample(&segment.text) => Rank::Remark,
         Kind::Heading | Kind::Keywords => Rank::Remark,
         Kind::Sentence if is_cut || segment.text.ends_with([':', '：']) || is_placeholder(&segment.text) => {
             Rank::Remark
         }
         Kind::Sentence if cues.has(Cues::SMALL_TALK) && !has_more(reading, index) => Rank::Remark,
+        // "And no page."
+        Kind::Sentence if !is_model && denies(&segment.text) => Rank::Statement,
         Kind::Sentence if is_short(&segment.text) || is_model && !stops(&segment.text) => Rank::Item,
         Kind::Sentence => Rank::Statement,
     };
@@ -273,11 +276,23 @@ fn quotable(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>
     // A person's wishes, acts and decisions stay relevant longer than a model's statements about them.
     let machine = if merges && is_model { 0.4 } else { 1.0 };
     let leads = if is_first { 1.2 } else { 1.0 };
+    // "I got an endorsement with a beverage company!" is news, "Last week was wild!" is none.
+    let is_news = [Cues::PERSONAL, Cues::DECISION, Cues::COMMITMENT].iter().any(|cue| cues.has(*cue));
+    let (figures, _) = reading.terms.figures_and_others(index);
+    let news = match () {
+        () if merges || is_model || is_question => 1.0,
+        () if is_news && is_last => 1.8,
+        () if is_news => 1.5,
+        () if figures == 0 && is_exclamation(&segment.text) => 0.4,
+        () if has_negation(&keys(&segment.text)) => 1.3,
+        () if is_last => 1.2,
+        () => 1.0,
+    };
     let lasting = if merges && !is_model && rank == Rank::Statement { lasting(job, reading, index) } else { 0.0 };
     Some(Quotable {
         segment: index,
         rank,
-        factor: (1.0 + more) * talk * asked * machine * leads * noise(&segment.text),
+        factor: (1.0 + more) * talk * asked * machine * leads * news * noise(&segment.text),
         lasting,
         cost: reading.cost(segment.text.len()),
         is_whole: segment.begins && segment.ends,
@@ -326,6 +341,39 @@ fn is_short(text: &str) -> bool {
     unspaced < FEWEST_UNSPACED && words(text).nth(FEWEST - 1).is_none()
 }
 
+/// Minimum and maximum words of a sentence that denies in few words.
+const DENIAL: std::ops::Range<usize> = 3..6;
+
+/// True for a short denial: "And no page."
+fn denies(text: &str) -> bool {
+    let keys = keys(text);
+    DENIAL.contains(&keys.len()) && has_negation(&keys) && stops(text) && !text.ends_with(['!', '?'])
+}
+
+/// True for an exclamation, or a remark without a verb of its own: "What a week!", "Total dream come true."
+fn is_exclamation(text: &str) -> bool {
+    const SHORT: usize = 6;
+    text.ends_with('!') || words(text).nth(SHORT - 1).is_none()
+}
+
+/// True for a line of a plan or an example: "9:00 PM: Go to bed.", "Example: …", "Laura: \"That sounds good.\""
+fn is_sample(text: &str) -> bool {
+    let time = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ':' | '.'));
+    let is_figure = time.len() < text.len() && text.starts_with(|c: char| c.is_ascii_digit());
+    let behind = time.trim_start();
+    let half = ["AM", "PM", "am", "pm", "a.m.", "p.m.", "Uhr"].iter().find_map(|half| behind.strip_prefix(half));
+    let clock =
+        text.get(..text.len() - time.len()).is_some_and(|figure| figure.contains(':') && !figure.ends_with(':'));
+    let is_mark = |rest: &str| rest.trim_start().starts_with([':', '-', '–', '—', '|']);
+    let is_time = is_figure && (half.is_some_and(is_mark) || clock && is_mark(behind));
+    let begins = |label: &str| text.get(..label.len()).is_some_and(|first| first.eq_ignore_ascii_case(label));
+    let is_example = ["Example:", "For example:", "Examples:", "E.g.", "Sample:", "Beispiel:", "Exemple :", "Ejemplo:"];
+    let quotes = text
+        .split_once(": ")
+        .is_some_and(|(label, said)| said.starts_with(['"', '“']) && words(label).nth(2).is_none());
+    is_time || quotes || is_example.iter().any(|label| begins(label)) || text.starts_with(['"', '“'])
+}
+
 /// True for a description in brackets: "[shared image: two dogs]".
 fn is_placeholder(text: &str) -> bool {
     text.starts_with('[') && text.ends_with(']')
@@ -343,5 +391,9 @@ fn is_template(text: &str) -> bool {
 /// True if a text contains signs of a formula or a line of code.
 fn is_formula(text: &str) -> bool {
     let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
-    text.bytes().fold(false, |any, byte| any | marks(byte)) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
+    // `34 .quoting(false); 38;`
+    let is_code = || text.ends_with(';') || text.contains("();") || text.contains("); ");
+    text.bytes().fold(false, |any, byte| any | marks(byte))
+        || is_code()
+        || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))
 }

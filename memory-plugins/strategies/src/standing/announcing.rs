@@ -138,6 +138,14 @@ pub(super) fn over(keys: &[u64]) -> Vec<u64> {
     (0..keys.len()).filter_map(behind).flatten().copied().collect()
 }
 
+/// Keys of the words behind phrases like "scrap", up to a mark: what is over.
+pub(super) fn scrapped(sentence: &Sentence<'_>) -> Vec<u64> {
+    let Some((at, length)) = sentence.find(&OVER) else { return Vec::new() };
+    let behind = sentence.words.iter().skip(at + length).enumerate();
+    let named = behind.take_while(|(index, word)| *index == 0 || !sentence.is_after_comma(word)).take(4);
+    named.map(|(_, word)| word.key).collect()
+}
+
 /// True if words with these keys take back whatever was said shortly before.
 pub(super) fn takes_back(keys: &[u64]) -> bool {
     TAKES_BACK.are_in(keys)

@@ -37,7 +37,24 @@ phrase_lists! {
     CHANGED = "change it to | change that to | back to";
     /// Phrases of somebody who has not decided for certain.
     UNSURE = "not sure if | not sure whether | unsure | reconsider | reconsidering | having doubts | having second thoughts | \
-        still deciding | on the fence | right decision | right call | right choice";
+        still deciding | on the fence | right decision | right call | right choice | trying to decide | deciding whether | \
+        deciding if | deciding between | decide whether | decide if | decide between | wondering if | wondering whether | \
+        is it worth | good enough";
+    /// Phrases that tell what somebody did: "I chose headphones". They decide something of the work at hand only in
+    /// talk with a model.
+    TOLD = "i decided | i've decided | i have decided | i finally decided | we decided | we've decided | we have decided | \
+        i went with | we went with | i chose | we chose | i've chosen | i have chosen | we've chosen | i opted | \
+        we opted | i switched to | we switched to | we settled on | i settled on | we agreed | we've agreed | \
+        we have agreed";
+    /// Times of a story.
+    PAST = "yesterday | last night | last week | last month | last year | last summer | last weekend | this morning | days ago | \
+        weeks ago | months ago | years ago | back then | at that time | the other day | gestern | letzte woche | \
+        today i decided | today we decided | some time ago | a while ago | as a child | when i was | growing up";
+    /// Phrases behind a decision that make it depend on something.
+    DEPENDS = "only if | if the | if it | if they | if we | if he | if she | if you | if that | unless | provided that | \
+        depending on | as long as | assuming | in case | falls | sofern";
+    /// Phrases before a reason, which is no subject.
+    REASONS = "due to | because | since | so that | in order to | thanks to | given";
     /// Agreement that is no decision: "I know how it is."
     TURNS_OF_PHRASE = "as it is | how it is | that it is | like it is | where it is | is it is | than it is | so it is | \
         all it is | which it is | time it is";
@@ -47,7 +64,11 @@ word_lists! {
     /// Words before a phrase that make it doubtful, hypothetical, or part of another statement.
     HEDGES = "if whether when think maybe perhaps probably might may could should would guess suppose hope unless \
         until wonder wondering before after since because as that which how why who what where once \
-        ob wenn falls dass weil";
+        said says told tells asked claims claimed thinks thought heard hears reports reported wrote writes imagine \
+        pretend suppose ob wenn falls dass weil";
+    /// Units, which are no subject: "We agreed on 3 days".
+    UNITS = "second minute hour day week month quarter year night euro dollar pound cent percent time people person \
+        stunde tag woche monat jahr";
     /// Words after which a decision has no content: "We decided that already."
     NAMES_NOTHING = "this it already so not against those these them your yours which what how whether if \
         something anything everything nothing";
@@ -81,7 +102,7 @@ const VALUE: usize = 2;
 
 /// The bytes of the decision in a sentence.
 pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
-    if UNSURE.are_in(&sentence.keys) {
+    if UNSURE.are_in(&sentence.keys) || PAST.are_in(&sentence.keys) {
         return None;
     }
     let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
@@ -90,12 +111,34 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     }
     let (at, length) = stated(sentence)?;
     let behind = sentence.keys.get(at + length..).unwrap_or_default();
-    if behind.iter().any(|key| REVERSED.contains(key)) || announcing::takes_back(behind) {
+    let is_reversed = behind.iter().any(|key| REVERSED.contains(key)) || announcing::takes_back(behind);
+    if is_reversed || DEPENDS.are_in(behind) || !has_subject(sentence, at + length) {
         return None;
     }
     let part = sentence.part(at)?;
     let behind = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at));
     (behind.count() > 0).then_some(part)
+}
+
+/// True if a decision tells what somebody did, as in "I chose headphones", and is not put as a decision for others.
+pub(super) fn is_told(sentence: &Sentence<'_>) -> bool {
+    let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
+    let is_of_talk =
+        |(at, length): (usize, usize)| sentence.keys.get(at..at + length).is_some_and(|keys| TOLD.are_in(keys));
+    !is_settled && stated(sentence).is_some_and(is_of_talk)
+}
+
+/// True if the words behind a phrase, up to a reason, are more than a number of units: not "we agreed on 3 days due to
+/// work".
+fn has_subject(sentence: &Sentence<'_>, behind: usize) -> bool {
+    let keys = sentence.keys.get(behind..).unwrap_or_default();
+    let starts = |at: &usize| REASONS.at(keys.get(*at..).unwrap_or_default()).next().is_some();
+    let end = (0..keys.len()).find(starts).unwrap_or(keys.len());
+    let mut matter =
+        sentence.words.iter().skip(behind).take(end).filter(|word| !LEADS_ON.contains(&word.key)).peekable();
+    let is_bare = |word: &Word<'_>| word.form == Form::Figure && !word.text.contains(char::is_alphabetic);
+    let is_counted = matter.peek().is_some_and(|first| is_bare(first));
+    !is_counted || matter.any(|word| !is_bare(word) && !UNITS.contains(&word.key) && !is_common(word))
 }
 
 /// Place and length of the first phrase that certainly states a decision.
@@ -116,7 +159,8 @@ fn stated(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
 fn is_doubtful(sentence: &Sentence<'_>, at: usize) -> bool {
     let clause = clause(sentence, at);
     let hedged = sentence.keys.get(clause..at).unwrap_or_default().iter().any(|key| HEDGES.contains(key));
-    let begins_with_condition = sentence.keys.first().is_some_and(|first| [key("if"), key("when")].contains(first));
+    let before = sentence.keys.get(..at).unwrap_or_default();
+    let begins_with_condition = before.contains(&key("if")) || before.first() == Some(&key("when"));
     let is_quoted = at > 0 && sentence.words.get(at).is_some_and(|word| sentence.is_quoted(word));
     hedged || begins_with_condition || is_quoted || negated(&sentence.keys, at)
 }

@@ -111,6 +111,9 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
     let announced = || announcing::announced(&head_sentence).map(|found| found.kind);
     let of_list = || if rules::opens_list(&head_sentence) { Some(StandingKind::Instruction) } else { announced() };
     let asked = || if is_of_list { of_list().map(|kind| (kind, false, false)) } else { None };
-    let (kind, is_change, is_bare) = named.or_else(asked)?;
+    // "Some preferences of mine, so that I don't have to repeat them:"
+    let of_rules =
+        (is_of_list && rules::opens_list(&head_sentence)).then_some((StandingKind::Instruction, false, false));
+    let (kind, is_change, is_bare) = of_rules.or(named).or_else(asked)?;
     Some(Label { kind, end, is_of_list, is_change, is_bare })
 }

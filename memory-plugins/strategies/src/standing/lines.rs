@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use memory_core::NodeId;
 
 use super::{Standing, StandingKind};
-use crate::words::{Form, key, words};
+use crate::{
+    terms::is_common,
+    words::{Form, key, words},
+};
 
 /// Maximum earlier lines that a new one is compared with.
 const COMPARED: usize = 2_000;
@@ -84,6 +87,17 @@ impl StandingLines {
         self.has_model
     }
 
+    /// True if a message after `node` changes a subject that `text` names: "The launch is moved to 26 May."
+    #[must_use]
+    pub fn is_changed_after(&self, node: NodeId, text: &str) -> bool {
+        let things: HashSet<u64> = words(text).filter(|word| !is_common(word)).map(|word| word.key).collect();
+        let changes = |line: &&StandingLine| {
+            line.standing.changes && line.standing.around.iter().any(|term| things.contains(term))
+        };
+        let from = self.lines.partition_point(|line| line.node <= node);
+        self.lines.iter().skip(from).any(|line| changes(&line))
+    }
+
     /// The number of lines, including replaced ones.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -131,9 +145,13 @@ impl StandingLines {
     fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
         let last = self.lines.last().map_or(0, |line| line.node.get());
         let is_meeting = !self.has_model && last > MEETING;
+        let is_talk =
+            !self.has_model && self.lines.windows(2).any(|pair| matches!(pair, [a, b] if a.speaker != b.speaker));
         let is_shown = |line: &&StandingLine| {
             let is_to_a_person = is_meeting && line.standing.kind == StandingKind::Instruction;
-            line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation && !is_to_a_person
+            // Between people "we decided to buy groceries" is a story.
+            let is_story = is_talk && line.standing.is_told;
+            line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation && !is_to_a_person && !is_story
         };
         let mut rated: Vec<_> =
             self.lines.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();

@@ -65,7 +65,19 @@ word_lists! {
     LINKS = "in as under without";
 }
 
+word_lists! {
+    /// Words of rules that hold on beyond a task.
+    LASTING = "everywhere all every each any ever answer reply response overall generally";
+}
+
 phrase_lists! {
+    /// Beginnings of a request for a task.
+    REQUESTS = "can you | could you | would you | will you | can we | could we | kannst du | können sie | könntest du | \
+        peux-tu | pouvez-vous | puedes";
+    /// Phrases that make the items of a list rules.
+    LISTED = "repeat them | repeat myself | repeat it | repeat that | preferences of mine | my rules | our rules | my house rules | \
+        our house rules | rules of mine | rules for you | my conventions | our conventions | my ground rules | \
+        meine regeln | unsere regeln";
     /// Phrases of duration.
     DURATIONS = "from now on | going forward | in future | ab jetzt | von jetzt an | ab sofort | \
         künftig | à partir de maintenant | désormais | de ahora en adelante";
@@ -120,7 +132,24 @@ pub(super) fn is_rule(sentence: &Sentence<'_>) -> bool {
 
 /// True if the label of a list makes its items rules: "From now on:", "Please always:".
 pub(super) fn opens_list(label: &Sentence<'_>) -> bool {
-    DURATIONS.are_in(&label.keys) || label.keys.last().is_some_and(|key| FOREVER.contains(key))
+    LISTED.are_in(&label.keys)
+        || DURATIONS.are_in(&label.keys)
+        || label.keys.last().is_some_and(|key| FOREVER.contains(key))
+}
+
+/// True if a sentence asks for a task at hand: "Can you look?"
+pub(super) fn requests(sentence: &str) -> bool {
+    let sentence = Sentence::of(sentence);
+    let begin = begin(&sentence);
+    let from = sentence.keys.get(begin..).unwrap_or_default();
+    asks(sentence.text) && REQUESTS.at(from).next().is_some()
+}
+
+/// True if a rule names its duration, its condition, or what it always holds for.
+pub(super) fn names_duration(sentence: &Sentence<'_>) -> bool {
+    let keys = &sentence.keys;
+    let is_lasting = |key: &u64| FOREVER.contains(key) || LASTING.contains(key);
+    keys.iter().any(is_lasting) || [&DURATIONS, &ASKED, &EACH_TIME].iter().any(|phrases| phrases.are_in(keys))
 }
 
 /// True for remarks to a person, and orders that apply only now.

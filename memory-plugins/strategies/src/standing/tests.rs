@@ -134,7 +134,7 @@ fn a_label_says_what_follows() {
 fn the_items_under_a_label_stand_each_and_what_follows_the_list_does_not() {
     let text = "Some preferences of mine, so that I don't repeat them:\n\n- sql keywords in lower case\n- no ORM, plain \
                 sql\n\nHere is the file.\n- a line of the file";
-    let expected = ["sql keywords in lower case", "no ORM, plain sql"].map(|part| (StandingKind::Preference, part));
+    let expected = ["sql keywords in lower case", "no ORM, plain sql"].map(|part| (StandingKind::Instruction, part));
     assert_eq!(parts(text), expected);
     none("The rules of the game:\n- each player draws seven cards");
     let asked = parts("From now on:\n- answer in German\n- give sources for figures");

@@ -1,0 +1,150 @@
+//! Tests that only what is certain is shown as decided or as a rule.
+
+use memory_core::NodeId;
+
+use super::{Speaker, StandingKind, StandingLines, standing};
+
+fn of_kind(text: &str, kind: StandingKind) -> Vec<&str> {
+    let found = standing(text, Speaker::User);
+    let part = |at: u32, bytes: u16| text.get(at as usize..at as usize + usize::from(bytes)).unwrap();
+    found.iter().filter(|found| found.kind == kind).map(|found| part(found.at, found.bytes)).collect()
+}
+
+/// The decisions that are shown of a talk, in which a model may speak.
+fn decided(said: &[&str], has_model: bool) -> Vec<u64> {
+    let mut lines = StandingLines::default();
+    for (index, text) in said.iter().enumerate() {
+        lines.add(NodeId::from_index(index), "user", standing(text, Speaker::User));
+    }
+    if has_model {
+        lines.note_model();
+    }
+    // A second person speaks, too.
+    lines.add(NodeId::from_index(said.len()), "Ben", standing("I prefer tea in the morning.", Speaker::Person));
+    let shown = lines.by_worth("").into_iter().filter(|line| line.standing.kind == StandingKind::Decision);
+    shown.map(|line| line.node.get()).collect()
+}
+
+#[test]
+fn who_is_deciding_has_not_decided() {
+    for text in [
+        "I'm trying to decide whether the 18% improvement is good enough, considering I chose to invest my bonus in a MacBook.",
+        "I'm deciding whether we go with Redis.",
+        "I'm deciding between Hetzner and OVH, we chose Hetzner last time.",
+        "I was wondering if we agreed on the hall in Ghent.",
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Decision), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn stories_of_the_past_decide_nothing() {
+    for text in [
+        "By the way, today I decided to spend time with my beloved pets again.",
+        "Last week we decided to paint the fence.",
+        "Back then we chose MongoDB for everything.",
+        "Two years ago I switched to a vegan diet.",
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Decision), [""; 0], "{text}");
+    }
+    for story in [
+        "We still had money left, and we decided to use this money to buy groceries.",
+        "I've always loved strategy games, so I decided to challenge myself and create one of my own.",
+        "I chose headphones from Sennheiser.",
+    ] {
+        assert_eq!(decided(&[story], false), [0; 0], "{story}");
+    }
+    assert_eq!(decided(&["I chose the headphones from Sennheiser."], true), [1]);
+    // Between people, too, an agreement on the work at hand stands.
+    for work in ["Decision: the pilot is on Thursday.", "Let's go with the yellow case.", "Agreed, REST then."] {
+        assert_eq!(decided(&[work], false), [1], "{work}");
+    }
+}
+
+#[test]
+fn a_number_of_units_alone_is_no_subject() {
+    for text in
+        ["We agreed on 3 days due to work limits.", "We agreed on 90 minutes.", "We settled on 2 weeks because of Ben."]
+    {
+        assert_eq!(of_kind(text, StandingKind::Decision), [""; 0], "{text}");
+    }
+    for text in
+        ["We agreed on 3 days for the pilot.", "We settled on 2 weeks of training.", "We agreed on Postgres 17."]
+    {
+        assert_eq!(of_kind(text, StandingKind::Decision), [text], "{text}");
+    }
+}
+
+#[test]
+fn conditions_and_reports_decide_nothing() {
+    for text in [
+        "We go with Redis unless Henrik objects.",
+        "We'll go with Hetzner only if the price holds.",
+        "We decided to rent the hall, provided that Ben pays.",
+        "If the tests pass tonight, then on Friday we go with Redis.",
+        "Tomasz says we decided to rent the hall.",
+        "Paul told me we agreed on Osprey.",
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Decision), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn an_overtaken_decision_is_not_shown() {
+    let said = ["Decision: the launch is on 19 May.", "The launch was moved to 26 May by the way."];
+    assert_eq!(decided(&said, true), [2]);
+    assert_eq!(decided(&["Let's go with the fixed window.", "Scrap the fixed window."], true), [0; 0]);
+}
+
+#[test]
+fn orders_of_a_task_at_hand_are_no_rules() {
+    for text in [
+        "Can you look? Use the staging database, select part only please, don't write.",
+        "Could you check the log of the import? Don't restart the job.",
+        "Can you draft the letter? Keep it formal, no tables please.",
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Instruction), [""; 0], "{text}");
+    }
+    for (text, rule) in [
+        ("Can you look? And never write to the production database.", "And never write to the production database."),
+        ("Can you fix the parser? From now on run the linter.", "From now on run the linter."),
+        (
+            "Could you draft it? Answer in English when I ask about letters.",
+            "Answer in English when I ask about letters.",
+        ),
+        ("Don't touch the folder legacy.", "Don't touch the folder legacy."),
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Instruction), [rule], "{text}");
+    }
+}
+
+#[test]
+fn lists_of_rules_of_ones_own_are_rules_line_by_line() {
+    for label in [
+        "Some preferences of mine, so that I don't have to repeat them every day:",
+        "My rules:",
+        "Our house rules:",
+        "So that I don't have to repeat myself:",
+        "Can you remember my conventions:",
+    ] {
+        let text = format!(
+            "{label}\n\n- sql keywords in lower case\n- no ORM, sqlx with checked queries\n- no emoji\n\nThanks. The file waits."
+        );
+        let rules = ["sql keywords in lower case", "no ORM, sqlx with checked queries", "no emoji"];
+        assert_eq!(of_kind(&text, StandingKind::Instruction), rules, "{label}");
+    }
+    for label in ["The rules of the game:", "The rules of chess:", "Your preferences:"] {
+        let text = format!("{label}\n\n- each player draws seven cards\n- the queen moves far");
+        assert_eq!(of_kind(&text, StandingKind::Instruction), [""; 0], "{label}");
+    }
+}
+
+#[test]
+fn a_change_of_a_subject_is_known_later() {
+    let mut lines = StandingLines::default();
+    let moved = standing("The launch was moved to 26 May.", Speaker::User);
+    lines.add(NodeId::from_index(4), "user", moved);
+    assert!(lines.is_changed_after(NodeId::from_index(0), "Rate limits before the launch on 19 May."));
+    assert!(!lines.is_changed_after(NodeId::from_index(0), "Sell the boat by 19 June."));
+    assert!(!lines.is_changed_after(NodeId::from_index(6), "Rate limits before the launch on 19 May."));
+}
