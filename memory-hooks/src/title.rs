@@ -81,7 +81,7 @@ async fn of_subjects(store: &dyn Store, id: &ConversationId, nodes: u64) -> Resu
     for node in read.nodes.iter().filter(is_said) {
         subjects.add(node.id, &words(&node.message), &node.topics);
     }
-    // Who speaks is no matter.
+    // Speakers are no matter.
     let speakers: BTreeSet<_> = read.nodes.iter().filter_map(|node| node.message.speaker.as_deref()).collect();
     let is_speaker = |name: &str| speakers.iter().any(|speaker| speaker.split_whitespace().any(|part| part == name));
     let named = subjects.top(3 + speakers.len(), 2, run.last());

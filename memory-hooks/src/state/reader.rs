@@ -92,7 +92,7 @@ struct Candidate {
     statement: Statement,
     /// Its words that may be subjects.
     matter: Gist,
-    /// Those that messages of the later half of the conversation have.
+    /// Its words that messages of the later half of the conversation have.
     later: Gist,
 }
 

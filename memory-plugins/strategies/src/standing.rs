@@ -78,7 +78,7 @@ pub struct Standing {
     takes_back: bool,
     /// True if the statement is negative.
     negates: bool,
-    /// True for a decision that tells what somebody did: "I chose headphones".
+    /// True for a decision that is a story of what somebody did: "I chose headphones".
     is_told: bool,
     /// True for an item of a list under a label.
     is_listed: bool,

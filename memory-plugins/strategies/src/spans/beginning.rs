@@ -48,7 +48,7 @@ phrase_lists! {
     WONDERS = "i'm not sure how | i'm not sure what | i'm not sure where | i'm not sure if i | i'm not sure if this | \
         i'm not sure if that | i'm not sure if it's | i don't know how | i'm wondering | i was wondering | \
         i'm kinda curious | i'm curious | i want to know | i'd like to know | i need help | i'm having trouble | \
-        i'm still unsure | i'm finding it hard | i'm trying to understand | i'm trying to decide | i want to make sure | i want to compare | \
+        i'm still unsure | i'm finding it hard | i'm trying to understand | i'm trying to decide | i'm kinda worried | i'm still worried | i'm a bit worried | i'm kinda concerned | i'm still trying | i want to make sure | i want to compare | \
         i want to see | i want to improve | i'm worried | i'm concerned | i'm finding it | i'm trying to figure | \
         i'm not sure | i'm hoping | i'm thinking | now i'm | i'm afraid | i was wondering | what if i | do you have any";
 }
@@ -77,7 +77,7 @@ pub(super) fn beginning(segments: &[Segment], around: Language, fits: &dyn Fn(&s
         return foreign(text, &all, fits);
     }
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    // "If the ferry is late, …" would be told as a fact: the clause behind the comma belongs to it.
+    // "If the ferry is late, …" would pass for a fact: the clause behind the comma belongs to it.
     let is_conditional = all.first().is_some_and(|word| CONDITIONS.contains(&word.key));
     let main = if is_conditional { text.find(',')? } else { 0 };
     let place = |phrases: &Phrases<()>| {
@@ -162,7 +162,7 @@ fn foreign(text: &str, all: &[Word<'_>], fits: &dyn Fn(&str) -> bool) -> Option<
 }
 
 /// The first clauses and the last ones of an English sentence, with the sign of an omission between them, as much as fits.
-/// What turns the sentence stays, and what is left out neither denies nor limits anything.
+/// The words that turn the sentence stay, and the omitted ones neither deny nor limit anything.
 fn elided(text: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     let marks = [',', ';'];
     let is_mark = |(at, mark): &(usize, &str)| {

@@ -4,7 +4,7 @@ use memory_core::port::SummaryJob;
 
 use super::speakers::SpeakerPart;
 
-/// Arguments that say what a call is about, the most telling first.
+/// Arguments that say what a call is about, the clearest first.
 const ARGUMENTS: [&str; 11] = [
     "command",
     "cmd",

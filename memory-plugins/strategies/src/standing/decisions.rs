@@ -40,7 +40,7 @@ phrase_lists! {
         still deciding | on the fence | right decision | right call | right choice | trying to decide | deciding whether | \
         deciding if | deciding between | decide whether | decide if | decide between | wondering if | wondering whether | \
         is it worth | good enough";
-    /// Phrases that tell what somebody did: "I chose headphones". They decide something of the work at hand only in
+    /// Phrases of what somebody did: "I chose headphones". They decide something of the work at hand only in
     /// talk with a model.
     TOLD = "i decided | i've decided | i have decided | i finally decided | we decided | we've decided | we have decided | \
         i went with | we went with | i chose | we chose | i've chosen | i have chosen | we've chosen | i opted | \
@@ -120,7 +120,7 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     (behind.count() > 0).then_some(part)
 }
 
-/// True if a decision tells what somebody did, as in "I chose headphones", and is not put as a decision for others.
+/// True if a decision is a story of what somebody did, as in "I chose headphones", and is not put as a decision for others.
 pub(super) fn is_told(sentence: &Sentence<'_>) -> bool {
     let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
     let is_of_talk =
