@@ -1,7 +1,7 @@
 //! The end of a conversation: the last message of the user, and the messages after it.
 
 use memory_core::{NodeId, NodeRange, plan::Tree};
-use memory_strategies::{Backward, Gist, backward};
+use memory_strategies::{Gist, goes_on};
 
 use super::options::share_of;
 use crate::{render::Layout, shorten::TextLimits};
@@ -49,7 +49,7 @@ fn leans(question: &str) -> bool {
     let own = Gist::of(question).len();
     let words = || question.split(|c: char| !c.is_alphanumeric());
     let points = || words().any(|word| POINTERS.contains(&word.to_lowercase().as_str()));
-    own == 0 || own < OWN_WORDS && (points() || backward(question) == Some(Backward::FollowsUp))
+    own == 0 || own < OWN_WORDS && (points() || goes_on(question))
 }
 
 /// Limits the end to the messages that `share` tokens can show, so that a long run of steps leaves room for recall.

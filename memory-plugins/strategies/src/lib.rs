@@ -53,7 +53,7 @@ mod words;
 pub use gist::Gist;
 pub use goal::{Goal, goal, without_date};
 pub use references::{
-    Backward, Reference, backward, is_offer, is_undecided, leaves_open, questions, speaks_of_earlier,
+    Backward, Reference, backward, goes_on, is_offer, is_undecided, leaves_open, questions, speaks_of_earlier,
 };
 pub use rules::Rules;
 pub use said::said;

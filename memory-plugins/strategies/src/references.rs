@@ -145,6 +145,20 @@ pub fn backward(text: &str) -> Option<Reference> {
     references.max_by_key(|reference| reference.kind != Backward::FollowsUp)
 }
 
+/// Phrases at the beginning of a message that goes on with the last one.
+const GOES_ON: &str = "and | also | what about | how about | as for | regarding | about the | about that | back to | going back to | \
+                       coming back to | returning to | following up | to follow up | as a follow up | one more thing | \
+                       another question | one more question | what if | why not | how so | in that case | like you said | \
+                       as you said | you said | you mentioned | earlier you | you told me | if so | then what | so then | \
+                       und | was ist mit | et";
+static GOES_ON_PHRASES: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), GOES_ON)]));
+
+/// True if the first words of a message go on with the last one: "And what about breakfast?"
+#[must_use]
+pub fn goes_on(text: &str) -> bool {
+    spoken(text).next().is_some_and(|first| GOES_ON_PHRASES.at(&keys(first)).next().is_some())
+}
+
 /// Kind of the reference of a sentence, and the byte at which its content begins.
 fn refers(sentence: &str) -> Option<(Backward, usize)> {
     if asks(sentence) {
@@ -295,6 +309,12 @@ mod tests {
         check("And what does the second one cost?", None);
         check("What about the hotel?", None);
         check("Also, the invoices.", None);
+    }
+
+    #[test]
+    fn a_question_may_go_on_with_the_last_message() {
+        assert!(goes_on("And what does the second one cost?") && goes_on("What about the hotel?"));
+        assert!(!goes_on("Which hotel is quiet?") && !goes_on("> and so on"));
     }
 
     #[test]
