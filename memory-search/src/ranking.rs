@@ -119,6 +119,8 @@ enum Repeat {
 #[derive(Debug)]
 pub(crate) struct Pool {
     parts: Vec<PooledConversation>,
+    /// Number of erased nodes, which have neither words nor vectors.
+    erased: usize,
 }
 
 #[derive(Debug)]
@@ -169,7 +171,7 @@ impl Pool {
             begin += nodes;
             part
         });
-        Self { parts: parts.collect() }
+        Self { parts: parts.collect(), erased: 0 }
     }
 
     pub(crate) fn parts(&self) -> &[PooledConversation] {
@@ -184,6 +186,11 @@ impl Pool {
         }
     }
 
+    /// Notes how many of the nodes were erased.
+    pub(crate) fn note_erased(&mut self, erased: u64) {
+        self.erased = usize::try_from(erased).unwrap_or(usize::MAX);
+    }
+
     /// Updates the known losses.
     pub(crate) fn refresh(&mut self) {
         self.parts.iter_mut().for_each(|part| part.losses.clone_from(part.indexed.read().losses()));
@@ -196,7 +203,8 @@ impl Pool {
 
     pub(crate) fn readable(&self) -> usize {
         let lost = |part: &PooledConversation| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
-        self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum()
+        let all: usize = self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum();
+        all.saturating_sub(self.erased)
     }
 
     /// A notice for each conversation with unreadable nodes.

@@ -196,6 +196,7 @@ impl HybridRetriever {
             conversations.push((state.id.clone(), indexed));
         }
         let mut pool = Pool::new(conversations);
+        pool.note_erased(states.iter().map(|state| state.erased).sum());
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
         let admits_none = selection.notice();
         let selection = selection.without_own_tools(&pool);
@@ -238,6 +239,7 @@ impl HybridRetriever {
         let (nearest, embedded) = nearest.unzip();
         let embedded = embedded.unwrap_or_default();
         let missing = |(state, embedded): (&ConversationState, &u64)| state.nodes.saturating_sub(*embedded);
+        let said = |state: &ConversationState| state.nodes.saturating_sub(state.erased);
         let backlog: u64 = states.iter().zip(&embedded).map(missing).sum();
         let mut always = list.with_losses();
         always.extend(states.iter().position(|state| first == Some(&state.id)));
@@ -253,8 +255,11 @@ impl HybridRetriever {
             usize::try_from(others.iter().filter_map(|number| of(*number)).sum::<u64>()).unwrap_or(usize::MAX)
         };
         let beyond = OutsidePool {
-            messages: sum(&|number| Some(states.get(number)?.nodes)),
-            embedded: sum(&|number| embedded.get(number).copied()),
+            messages: sum(&|number| states.get(number).map(said)),
+            embedded: sum(&|number| {
+                let of = (states.get(number)?, embedded.get(number)?);
+                Some(said(of.0).saturating_sub(missing(of)))
+            }),
         };
         Ok(Shortlisted { chosen, question: weighed, beyond, failed })
     }
