@@ -58,8 +58,8 @@ pub struct Prompt {
     pub nodes: u64,
     /// The model that judged which summaries matter.
     pub(crate) judged_by: Option<String>,
-    /// Number of erased messages that the conversation had.
-    pub(crate) erased: u64,
+    /// Erased messages that the conversation had.
+    pub(crate) erased: Vec<NodeRange>,
     /// Tokens of all messages.
     pub full_tokens: u64,
     /// Notices for the caller.

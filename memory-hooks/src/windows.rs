@@ -6,7 +6,7 @@ use std::{
 };
 
 use lru::LruCache;
-use memory_core::{ConversationId, NodeId};
+use memory_core::{ConversationId, NodeId, NodeRange};
 
 use crate::render::Part;
 
@@ -20,6 +20,8 @@ pub(crate) struct Window {
     pub(crate) shown: Vec<Part>,
     /// Number of messages that the window represents.
     pub(crate) nodes: u64,
+    /// Erased messages among them when it was made. A window from before an erasure is not shown again.
+    pub(crate) erased: Vec<NodeRange>,
     /// Last message of the user that messages were recalled for.
     pub(crate) asked: Option<NodeId>,
     /// The most tokens of a text or a tool result; longer ones are shown by head and tail.

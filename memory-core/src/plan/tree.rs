@@ -130,6 +130,13 @@ impl Tree {
         self.erased.range(run.first()..=run.last()).count() as u64
     }
 
+    /// Erased messages among the first `nodes`, as runs in order.
+    #[must_use]
+    pub fn erased_runs(&self, nodes: u64) -> Vec<NodeRange> {
+        let first = self.erased.iter().take_while(|node| node.get() <= nodes);
+        NodeRange::merge(first.map(|node| NodeRange::single(*node)).collect())
+    }
+
     /// Outline of a node.
     #[must_use]
     pub fn node(&self, node: NodeId) -> Option<&NodeOutline> {

@@ -285,7 +285,7 @@ impl Assembly<'_> {
             tokens,
             budget: self.options.budget,
             nodes: self.nodes,
-            erased: NodeRange::first_n(self.nodes).map_or(0, |all| self.snapshot.tree.erased_in(all)),
+            erased: self.snapshot.tree.erased_runs(self.nodes),
             full_tokens: self.full_tokens,
             notices: self.notices.clone(),
             compared: BTreeMap::new(),

@@ -88,7 +88,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 tokens: body.tokens,
                 budget: body.budget,
                 nodes: body.nodes,
-                erased: 0,
+                erased: Vec::new(),
                 full_tokens: snapshot.tree.tokens_within(body.nodes),
                 notices: is_erased.then_some(Notice::ViewErased).into_iter().collect(),
                 compared: BTreeMap::new(),

@@ -80,7 +80,7 @@ fn draft(parts: &Parts, prompt: &Prompt, salt: Salt) -> ViewDraft {
         .elsewhere(elsewhere(prompt, &salt))
         .attached(attached(inside, &salt))
         .question(prompt.question().to_owned())
-        .erased(prompt.erased)
+        .erased(prompt.erased.iter().map(|run| run.count()).sum())
 }
 
 /// The shown messages of other conversations.

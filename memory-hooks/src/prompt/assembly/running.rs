@@ -30,7 +30,8 @@ const LOOKED_AT: u64 = 8;
 /// The window of a prompt that [`turn`] gave.
 pub(crate) fn window_of(prompt: &Prompt) -> Window {
     let asked = last_asking(&prompt.parts).map(|(_, node)| node.id);
-    Window { shown: prompt.parts.clone(), nodes: prompt.nodes, asked, longest_result: prompt.longest_result }
+    let (shown, erased, longest_result) = (prompt.parts.clone(), prompt.erased.clone(), prompt.longest_result);
+    Window { shown, nodes: prompt.nodes, erased, asked, longest_result }
 }
 
 /// The prompt for the next call of the model.
@@ -146,12 +147,13 @@ impl<'a> Running<'a> {
 
     /// The last window of this process, or else of an earlier one, if the conversation still has its messages.
     async fn kept(&self) -> Result<Option<Window>, MemoryError> {
-        let Assembly { parts, conversation, nodes, .. } = &self.assembly;
+        let Assembly { parts, conversation, nodes, snapshot, .. } = &self.assembly;
         let window = match parts.windows.get(conversation) {
             Some(window) => Some(Window::clone(&window)),
             None => self.recorded().await?,
         };
-        Ok(window.filter(|window| window.nodes <= *nodes))
+        let erased = |window: &Window| snapshot.tree.erased_runs(window.nodes);
+        Ok(window.filter(|window| window.nodes <= *nodes && window.erased == erased(window)))
     }
 
     /// The window of the last view of a running agent that was recorded, if it can be shown again.
@@ -167,7 +169,10 @@ impl<'a> Running<'a> {
         };
         let Some(view) = views.into_iter().rfind(is_turn) else { return Ok(None) };
         match rebuild(parts, conversation, view).await {
-            Ok(prompt) => Ok(Some(window_of(&prompt))),
+            Ok(prompt) => {
+                let erased = self.assembly.snapshot.tree.erased_runs(prompt.nodes);
+                Ok(Some(Window { erased, ..window_of(&prompt) }))
+            }
             // Part of the window is gone: a new one begins.
             Err(MemoryError::View(_)) => Ok(None),
             Err(error) => Err(error),
@@ -319,7 +324,8 @@ impl<'a> Running<'a> {
         self.note(&losses);
         self.notices.extend(notices);
         let shown = self.assembly.shown(&pieces, longest_result);
-        Ok(Window { shown, nodes, asked: None, longest_result })
+        let erased = self.assembly.snapshot.tree.erased_runs(nodes);
+        Ok(Window { shown, nodes, erased, asked: None, longest_result })
     }
 
     fn cut_part(&self, part: &mut Part, longest: Option<u32>) {
