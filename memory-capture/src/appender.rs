@@ -11,6 +11,7 @@ use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};
 
 use crate::{
     Afterwards, Error, ImportNotice, ImportedConversation, Stage, Stages,
+    erased::ErasedElsewhere,
     settling::{Appending, BATCH, BATCH_BYTES, Times, settle},
     summaries::SummaryTakeover,
 };
@@ -31,6 +32,7 @@ pub(crate) struct Appender<'a> {
     total: u64,
     appended: u64,
     started: Instant,
+    erased_elsewhere: ErasedElsewhere,
     stages: &'a dyn Stages,
     /// Progress; `None` once everything was appended.
     progress: Option<Box<dyn Progress + 'a>>,
@@ -128,6 +130,7 @@ impl<'a> Appender<'a> {
             total,
             appended: 0,
             started: Instant::now(),
+            erased_elsewhere: ErasedElsewhere::default(),
             stages,
             progress: Some(stages.begin(Stage::Appending)),
         }
@@ -381,11 +384,17 @@ impl<'a> Appender<'a> {
     /// Appends the waiting messages of a conversation.
     async fn flush(&mut self, id: &ConversationId) -> Result<(), Error> {
         let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
-        let batch = mem::take(&mut target.batch);
+        let mut batch = mem::take(&mut target.batch);
         if batch.is_empty() {
             return Ok(());
         }
         let conversation = target.conversation.clone();
+        let (store, to) = (self.store(), conversation.id());
+        let gone = self.erased_elsewhere.take_from(store, to, &mut batch).await?;
+        self.count_erased(id, gone);
+        if batch.is_empty() {
+            return Ok(());
+        }
         let (mut new, mut erased) = (0, 0);
         match conversation.append_batch(batch.clone()).await {
             Ok(appended) => {

@@ -30,6 +30,7 @@
 mod appender;
 mod beside;
 mod capture;
+mod erased;
 mod error;
 mod event;
 mod files;

@@ -11,7 +11,7 @@ use memory::{
     port::Progress,
 };
 
-use crate::{Error, ImportNotice, SummaryCounts, appender::of_erased};
+use crate::{Error, ImportNotice, SummaryCounts, appender::of_erased, erased::ErasedElsewhere};
 
 /// Messages that are appended as one batch.
 pub(crate) const BATCH: usize = 512;
@@ -112,6 +112,22 @@ pub(crate) async fn settle(
     afterwards: Afterwards,
     stages: &dyn Stages,
 ) -> Result<ImportedConversation, Error> {
+    if new == 0 && conversation.overview().await.is_err_and(|error| error.is_not_found()) {
+        // All of it was erased from another conversation, so that there is nothing to begin this one with.
+        let (id, none) = (conversation.id().clone(), Duration::ZERO);
+        let (summaries, stats) = (SummaryCounts::default(), ConversationStats::default());
+        return Ok(ImportedConversation {
+            id,
+            read,
+            new,
+            summaries,
+            stats,
+            append,
+            compact: none,
+            index: none,
+            notices,
+        });
+    }
     let mut started = Instant::now();
     let mut lap = || mem::replace(&mut started, Instant::now()).elapsed();
     if afterwards.summarize {
@@ -165,6 +181,8 @@ impl Times {
 /// not flush are not appended.
 #[allow(missing_debug_implementations, reason = "progress has no text")]
 pub struct ConversationAppender<'a> {
+    parts: Parts,
+    erased_elsewhere: ErasedElsewhere,
     conversation: Conversation,
     batch: Vec<(Message, Timestamp)>,
     /// Bytes of the batch.
@@ -183,6 +201,8 @@ pub struct ConversationAppender<'a> {
 impl<'a> ConversationAppender<'a> {
     pub(crate) fn new(parts: &Parts, id: ConversationId, total: usize, stages: &'a dyn Stages) -> Self {
         Self {
+            parts: parts.clone(),
+            erased_elsewhere: ErasedElsewhere::default(),
             conversation: parts.memory.conversation(id),
             batch: Vec::new(),
             bytes: 0,
@@ -212,12 +232,18 @@ impl<'a> ConversationAppender<'a> {
     }
 
     async fn flush(&mut self) -> Result<(), Error> {
-        let batch = mem::take(&mut self.batch);
+        let mut batch = mem::take(&mut self.batch);
         self.bytes = 0;
         if batch.is_empty() {
             return Ok(());
         }
         let size = batch.len();
+        let gone = self.erased_elsewhere.take_from(&*self.parts.store, self.conversation.id(), &mut batch).await?;
+        self.erased += gone;
+        if batch.is_empty() {
+            self.done += size;
+            return Ok(());
+        }
         // Batches before this one are on disk.
         let appended = self.conversation.append_batch(batch).await.map_err(|source| Error::CutShort {
             conversation: self.conversation.id().clone(),

@@ -7,7 +7,7 @@ use memory_core::{
 };
 
 /// Figures of a conversation's content and of the savings by its compression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConversationStats {
