@@ -8,6 +8,7 @@ mod input;
 mod items;
 mod lists;
 mod message;
+mod privacy;
 mod request;
 mod sessions;
 mod stored;
@@ -100,6 +101,7 @@ impl<'a> Bridge<'a> {
                 let memory = self.memory()?.clone();
                 Sessions { memory: &memory, documents: &mut self.documents }.answer(request).await
             }
+            Request::Privacy(request) => request.answer(&self.memory()?.clone()).await,
             Request::Items(request) => {
                 let memory = self.memory()?.clone();
                 Items { memory: &memory, retractions: &mut self.retractions }.answer(request).await

@@ -103,6 +103,25 @@ class Bridge:
             raise BridgeError(answer["error"], answer["message"], answer.get("next_id"))
         return answer
 
+    def plan_erasure(self, **what: Any) -> dict[str, Any]:
+        """What `erase` with these members would erase; nothing is changed."""
+        return self.call(op="plan_erasure", what=what)["plan"]
+
+    def erase(self, *, by: str = "", backups: list[str] | None = None, **what: Any) -> dict[str, Any] | None:
+        """Erases for good, and returns the receipt; `None` where there was nothing to erase.
+
+        Args:
+            by: Person or program that erases, for the receipt.
+            backups: Directories that `memory backup` was given, which are brought up to date.
+            what: `conversation` with `nodes` (numbers, or `[first, last]`), `all=True` or `document`; or `matching`, a
+                regular expression, in one `conversation` or in all; or `owner` with `all=True`.
+        """
+        return self.call(op="erase", what=what, by=by, backups=backups or [])["receipt"]
+
+    def receipts(self) -> list[dict[str, Any]]:
+        """The receipts of all erasures, the last one first."""
+        return self.call(op="receipts")["receipts"]
+
     def _exchange(self, process: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, Any]:
         assert process.stdin is not None and process.stdout is not None
         line = json.dumps(_encode(request), allow_nan=False).encode()

@@ -53,6 +53,10 @@ class ItemList:
         """Removes all items."""
         self._call("clear_items")
 
+    def erase(self, *, by: str = "") -> dict[str, Any] | None:
+        """Erases the conversation for good, and returns the receipt; `None` where there was nothing."""
+        return self._bridge.erase(conversation=self._conversation, all=True, by=by)
+
     def _call(self, op: str, **request: Any) -> dict[str, Any]:
         return self._bridge.call(op=op, conversation=self._conversation, **request)
 

@@ -56,6 +56,10 @@ class MemoryChatMessageHistory(BaseChatMessageHistory):
         """Removes all messages from the history."""
         self._items.clear()
 
+    def erase(self, *, by: str = "") -> dict[str, Any] | None:
+        """Erases what was said for good, and returns the receipt."""
+        return self._items.erase(by=by)
+
 
 def _message(item: Any) -> dict[str, Any]:
     """What a message in LangChain's shape says."""

@@ -68,6 +68,10 @@ class MemorySession(SessionABC):
         """Removes all items from the session."""
         await asyncio.to_thread(self._items.clear)
 
+    async def erase(self, *, by: str = "") -> dict[str, Any] | None:
+        """Erases what was said for good, and returns the receipt."""
+        return await asyncio.to_thread(lambda: self._items.erase(by=by))
+
 
 def _message(item: Any) -> dict[str, Any]:
     """What an item of the Responses API says."""

@@ -477,6 +477,11 @@ class MemorySessionRepository(SessionRepository):
         """The name of the conversation that holds the messages of an agent."""
         return self._call(op="read_agent", session_id=session_id, agent_id=agent_id)["conversation"]
 
+    def erase(self, session_id: str, agent_id: str, *, by: str = "") -> dict[str, Any] | None:
+        """Erases what an agent of a session said and heard for good, and returns the receipt. The session stays, with
+        its records and the agent's state: `Bridge.erase` erases those of the conversation `strands-documents:SESSION`."""
+        return self._bridge.erase(conversation=self.conversation(session_id, agent_id), all=True, by=by)
+
     def create_session(self, session: Session, **kwargs: Any) -> Session:
         """Creates a session."""
         self._call(op="create_session", session_id=session.session_id, session=session.to_dict())

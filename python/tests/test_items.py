@@ -142,3 +142,17 @@ def test_a_chain_of_langchain_goes_on_in_another_process(store, bridge):
     chain(other, "You are Ann.").invoke({"question": "Who am I?"}, config)
     texts = [message.content for message in MemoryChatMessageHistory("chat", bridge=other).messages]
     assert texts == ["I am Ann.", "Hello Ann.", "Who am I?", "You are Ann."]
+
+
+def test_what_is_erased_is_gone_and_has_a_receipt(store, bridge):
+    history = MemoryChatMessageHistory("trip", bridge=bridge)
+    history.add_messages([HumanMessage("The code of the door is zebra44712.", id="h1"), AIMessage("Noted.", id="a1")])
+    plan = bridge.plan_erasure(matching="zebra[0-9]+")
+    assert [(one["conversation"], one["messages"]) for one in plan["conversations"]] == [("trip", 1)]
+    receipt = bridge.erase(matching="zebra[0-9]+", by="a test")
+    assert receipt["scan"]["found"] == 0
+    assert [message.content for message in history.messages] == ["Noted."]
+    assert history.erase()["by"] == "" and history.messages == []
+    assert len(bridge.receipts()) == 2
+    assert bridge.erase(conversation="trip", all=True) is None
+    assert not any(b"zebra44712" in file.read_bytes() for file in store.rglob("*") if file.is_file())

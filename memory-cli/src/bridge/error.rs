@@ -1,6 +1,6 @@
 //! Error answers to requests.
 
-use memory::Error;
+use memory::{Error, erasing::EraseError};
 use memory_core::{
     json::InvalidMessage,
     plan::{PlanError, list::ListError},
@@ -59,6 +59,8 @@ pub(crate) enum BridgeError {
     Summarize(#[from] SummarizeError),
     #[error(transparent)]
     Memory(#[from] Error),
+    #[error(transparent)]
+    Erase(#[from] EraseError),
     #[error("{}", failure::exactly(.0))]
     Store(anyhow::Error),
 }
@@ -98,6 +100,9 @@ impl BridgeError {
             Self::EmptySummary | Self::Summarize(_) => "summary_failed",
             Self::Memory(Error::Plan(PlanError::BudgetTooSmall { .. })) => "budget_too_small",
             Self::Memory(Error::QuestionTooLong { .. }) => "question_too_long",
+            Self::Erase(EraseError::Pattern { .. }) => "invalid_pattern",
+            Self::Erase(EraseError::Memory(error)) if error.is_not_found() => "not_found",
+            Self::Erase(_) => "not_erased",
             Self::Memory(_) | Self::Store(_) => "store",
         }
     }

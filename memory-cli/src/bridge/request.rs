@@ -4,7 +4,10 @@ use memory_core::text::mend_surrogates;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{BridgeError, caller::Question, items::ItemsRequest, message::StrandsMessage, sessions::SessionRequest};
+use super::{
+    BridgeError, caller::Question, items::ItemsRequest, message::StrandsMessage, privacy::PrivacyRequest,
+    sessions::SessionRequest,
+};
 
 /// Request of a program. A manager has an id that its program chose.
 #[derive(Debug, Deserialize)]
@@ -44,6 +47,9 @@ pub(crate) enum Request {
     /// A request to a list of items.
     #[serde(skip)]
     Items(ItemsRequest),
+    /// A request about what is kept.
+    #[serde(skip)]
+    Privacy(PrivacyRequest),
 }
 
 /// Request to a manager.
@@ -96,7 +102,9 @@ impl Request {
         let mut value: Value = serde_json::from_slice(line).map_err(malformed)?;
         let op = value.get("op").and_then(Value::as_str);
         let op = op.ok_or_else(|| BridgeError::Malformed("expected an object with `op`".to_owned()))?;
-        let known = [&Self::OPS[..], &ManagerRequest::OPS, &SessionRequest::OPS, &ItemsRequest::OPS].concat();
+        let known =
+            [&Self::OPS[..], &ManagerRequest::OPS, &SessionRequest::OPS, &ItemsRequest::OPS, &PrivacyRequest::OPS];
+        let known = known.concat();
         if !known.contains(&op) {
             let why = format!("unknown variant `{op}`, expected one of `{}`", known.join("`, `"));
             return Err(BridgeError::Malformed(why));
@@ -111,6 +119,9 @@ impl Request {
         }
         if ItemsRequest::OPS.contains(&op) {
             return serde_json::from_value(value).map(Self::Items).map_err(malformed);
+        }
+        if PrivacyRequest::OPS.contains(&op) {
+            return serde_json::from_value(value).map(Self::Privacy).map_err(malformed);
         }
         serde_json::from_value(value).map_err(malformed)
     }

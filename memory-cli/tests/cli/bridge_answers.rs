@@ -45,6 +45,38 @@ fn append(bridge: &mut Bridge, mut id: u64, message: &Value) -> u64 {
 }
 
 #[test]
+fn what_a_bridge_erases_is_gone_and_has_a_receipt() {
+    let store = Store::new();
+    let mut bridge = Bridge::over(&store);
+    let items: Vec<_> = ["The code is zebra44712.", "Noted.", "Thank you."]
+        .iter()
+        .map(|said| json!({"item": {"said": said}, "message": text("user", said), "key": said}))
+        .collect();
+    bridge.ask(&json!({"op": "add_items", "conversation": "trip", "items": items}));
+    let what = json!({"matching": "zebra[0-9]+"});
+    let planned = bridge.ask(&json!({"op": "plan_erasure", "what": what}));
+    assert_eq!(planned["plan"]["conversations"][0]["nodes"], json!([[1, 1]]), "{planned}");
+    let erased = bridge.ask(&json!({"op": "erase", "what": what, "by": "Ann"}));
+    assert_eq!((&erased["receipt"]["by"], &erased["receipt"]["scan"]["found"]), (&json!("Ann"), &json!(0)));
+    let listed = bridge.ask(&json!({"op": "list_items", "conversation": "trip"}));
+    assert_eq!(listed["items"].as_array().unwrap().len(), 2, "{listed}");
+    let nodes = json!({"conversation": "trip", "nodes": [[2, 3]]});
+    bridge.ask(&json!({"op": "erase", "what": nodes}));
+    assert_eq!(bridge.ask(&json!({"op": "erase", "what": nodes}))["receipt"], Value::Null);
+    assert_eq!(bridge.ask(&json!({"op": "receipts"}))["receipts"].as_array().unwrap().len(), 2);
+    for (what, code) in [
+        (json!({"conversation": "trip", "nodes": [99]}), "not_found"),
+        (json!({"conversation": "nowhere", "all": true}), "not_found"),
+        (json!({"matching": "a("}), "invalid_pattern"),
+        (json!({"conversation": "trip"}), "malformed"),
+        (json!({"all": true}), "malformed"),
+    ] {
+        assert_eq!(bridge.refused(&json!({"op": "erase", "what": what})), code, "{what}");
+    }
+    bridge.end();
+}
+
+#[test]
 fn every_message_that_one_of_two_bridges_acknowledged_is_in_the_log_under_its_id() {
     let store = Store::new();
     let mut third = begun(&store);

@@ -1,0 +1,110 @@
+//! Requests to erase for good, and the receipts of it.
+
+use memory::{
+    FindRequest, Memory, Scope,
+    erasing::{EraseOptions, EraseRequest, ErasurePlan},
+};
+use memory_core::{ConversationId, NodeId, NodeRange, OwnerId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::BridgeError;
+
+/// Request about what is kept.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum PrivacyRequest {
+    /// Asks what an erasure would erase.
+    PlanErasure { what: What },
+    /// Erases for good, and answers the receipt.
+    Erase {
+        what: What,
+        #[serde(default)]
+        by: String,
+        #[serde(default)]
+        backups: Vec<std::path::PathBuf>,
+    },
+    /// Asks for the receipts of all erasures, the last one first.
+    Receipts {},
+}
+
+/// What to erase: messages, all or a named text of a conversation; what a pattern matches in; all of an owner.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct What {
+    conversation: Option<String>,
+    /// Numbers of messages, or `[first, last]` of a run.
+    nodes: Vec<Nodes>,
+    all: bool,
+    document: Option<String>,
+    matching: Option<String>,
+    owner: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Nodes {
+    One(NodeId),
+    Run(NodeRange),
+}
+
+impl PrivacyRequest {
+    pub(super) const OPS: [&'static str; 3] = ["plan_erasure", "erase", "receipts"];
+
+    pub(super) async fn answer(self, memory: &Memory) -> Result<Value, BridgeError> {
+        match self {
+            Self::PlanErasure { what } => Ok(json!({"plan": what.plan(memory).await?})),
+            Self::Erase { what, by, backups } => {
+                let plan = what.plan(memory).await?;
+                if plan.is_empty() {
+                    return Ok(json!({"plan": plan, "receipt": null}));
+                }
+                let options = EraseOptions::default().by(by).backups(backups);
+                let receipt = memory.erase(plan.clone(), options).await?;
+                Ok(json!({"plan": plan, "receipt": receipt}))
+            }
+            Self::Receipts {} => Ok(json!({"receipts": memory.receipts().await?})),
+        }
+    }
+}
+
+impl What {
+    async fn plan(self, memory: &Memory) -> Result<ErasurePlan, BridgeError> {
+        Ok(memory.plan_erasure(self.request()?).await?)
+    }
+
+    fn request(self) -> Result<EraseRequest, BridgeError> {
+        let malformed = |why: &str| BridgeError::Malformed(format!("`what`: {why}"));
+        let nodes: Vec<_> = self.nodes.into_iter().map(Nodes::run).collect();
+        let id = self.conversation.map(|name| ConversationId::new(&name)).transpose();
+        let id = id.map_err(|error| BridgeError::Config(error.to_string()))?;
+        match (id, nodes.is_empty(), self.all, self.document, self.matching, self.owner) {
+            (Some(conversation), false, false, None, None, None) => Ok(EraseRequest::Nodes { conversation, nodes }),
+            (Some(conversation), true, true, None, None, None) => Ok(EraseRequest::Conversation(conversation)),
+            (Some(conversation), true, false, Some(name), None, None) => {
+                Ok(EraseRequest::Document { conversation, name })
+            }
+            (id, true, false, None, Some(pattern), None) => {
+                let scope = id.map_or_else(Scope::all, |one| Scope::one(&one));
+                Ok(EraseRequest::Matching(FindRequest::new(&pattern, scope)))
+            }
+            (None, true, true, None, None, Some(owner)) => {
+                let owner = OwnerId::new(&owner).map_err(|error| BridgeError::Config(error.to_string()))?;
+                Ok(EraseRequest::Owner(owner))
+            }
+            _ => Err(malformed(
+                "name a `conversation` with `nodes`, `all` or a `document` of it, or a pattern that is `matching`, or \
+                 `all` of an `owner`",
+            )),
+        }
+    }
+}
+
+impl Nodes {
+    fn run(self) -> NodeRange {
+        match self {
+            Self::One(node) => NodeRange::single(node),
+            Self::Run(run) => run,
+        }
+    }
+}
