@@ -155,6 +155,43 @@ pub enum FindError {
     Store(#[from] StoreError),
 }
 
+impl FindError {
+    /// The fault of an invalid pattern without the picture of its place; `None` for other errors.
+    #[must_use]
+    pub fn pattern_fault(&self) -> Option<String> {
+        let Self::Pattern { why, .. } = self else { return None };
+        let why = why.to_string();
+        let last = why.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
+        Some(last.strip_prefix("error: ").unwrap_or(last).to_owned())
+    }
+}
+
+/// A compiled pattern of [`find`], for texts that are not messages.
+#[derive(Debug)]
+pub struct TextPattern(Pattern);
+
+impl TextPattern {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// [`FindError::Pattern`] for an invalid pattern.
+    pub fn compile(pattern: &str) -> Result<Self, FindError> {
+        Pattern::compile(pattern).map(Self)
+    }
+
+    /// True if the pattern matches somewhere in `text`, and the match is not empty.
+    #[must_use]
+    pub fn is_in(&self, text: &str) -> bool {
+        let (mut from, no_limit) = (0, Deadline { begun: Instant::now(), max: None, stop: None });
+        while from < text.len() {
+            if self.0.next_match(text, &mut from, &no_limit).is_some() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
 /// Searches for a pattern, reading the conversations in chunks, in the order of their names.
 ///
 /// Unreadable messages are skipped and reported in [`Found::losses`]. A message that conversations of the scope share

@@ -70,7 +70,7 @@ pub use archive::{ArchiveLimits, Archived};
 pub use boundary::{cut_after, cut_before};
 pub use excerpt::{Excerpted, excerpt};
 pub use explain::Explanation;
-pub use find::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
+pub use find::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, TextPattern, find};
 pub use lexical::is_english;
 pub use pack::{Characters, Lengths, PackRequest, PackSource, Packed, SourceNode, TooLarge, pack, reach};
 pub use pairs::Pairs;

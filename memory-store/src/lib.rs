@@ -60,8 +60,8 @@ pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
     ConversationReport, Damage, Diagnosis, Finding, FoundBytes, LogOptions, LogStore, LostNodes, OpenReport, ReadAt,
-    RescueError, RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, backup_taken, check_backup,
-    compress_segment, enclosing_store, examine, restore, salvage, scan_bytes,
+    RescueError, RestoreReport, SalvageReport, TextSet, TornTail, VacuumOptions, VacuumReport, backup_taken,
+    check_backup, compress_segment, enclosing_store, examine, restore, salvage, scan_bytes,
 };
 pub use portable::{
     ExchangeError, ExportFile, Exported, ImportedExport, ReadLimits, Spool, StreamTooLong, export, import,

@@ -23,7 +23,7 @@ pub(crate) use store::Leaves;
 pub use store::LogStore;
 pub use upkeep::{
     backup::{BackupCheck, BackupReport, RestoreReport, backup_taken, check_backup, restore},
-    byte_scan::{FoundBytes, scan_bytes},
+    byte_scan::{FoundBytes, TextSet, scan_bytes},
     doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine},
     enclosing::enclosing_store,
     rescue::RescueError,

@@ -2,6 +2,7 @@
 
 mod act;
 mod attack;
+mod matching;
 mod plan;
 mod receipt;
 mod resume;
@@ -13,7 +14,7 @@ use memory_core::{
     port::{DerivedError, StoreError},
 };
 use memory_hooks::MemoryError;
-use memory_search::FindRequest;
+use memory_search::{FindError, FindRequest};
 use memory_store::RescueError;
 
 pub use self::{
@@ -46,7 +47,8 @@ pub enum EraseRequest {
     },
     /// Every conversation of an owner.
     Owner(OwnerId),
-    /// Every message in which a regular expression matches.
+    /// Every message in whose text, speaker, metadata, topics or key a regular expression matches; and every title, tag
+    /// and named text in which it does. [`ErasurePlan::held`] lists what it matches in and what does not go.
     Matching(FindRequest),
 }
 
@@ -57,6 +59,62 @@ pub enum EraseRequest {
 pub struct ErasurePlan {
     /// The conversations, by name.
     pub conversations: Vec<ErasureTarget>,
+    /// Places that also hold the pattern and stay, since they cannot be erased on their own.
+    pub held: Vec<StillHeld>,
+}
+
+/// A place in which a pattern matches, and which an erasure of what the pattern matches in leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct StillHeld {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Kind of the place.
+    pub place: HeldIn,
+    /// Number of the view or the summary; `None` for a name.
+    pub number: Option<u64>,
+    /// Command that erases it, together with messages; `None` where nothing does.
+    pub command: Option<String>,
+}
+
+/// Kind of a place that cannot be erased on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum HeldIn {
+    /// The name of the conversation.
+    Name,
+    /// The question of a recorded view, or the title of another conversation that it showed.
+    View,
+    /// A summary, most often one that a person wrote: others say what their messages say.
+    Summary,
+}
+
+impl std::fmt::Display for StillHeld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { conversation, place, number, command } = self;
+        let number = number.map_or_else(String::new, |number| format!(" {number}"));
+        match place {
+            HeldIn::Name => write!(f, "the name of {conversation}")?,
+            HeldIn::View => write!(f, "recorded view{number} of {conversation}")?,
+            HeldIn::Summary => write!(f, "summary{number} of {conversation}")?,
+        }
+        match command {
+            Some(command) => write!(f, " also holds it and stays: `{command}` erases it, with messages"),
+            None => write!(f, " also holds it and stays"),
+        }
+    }
+}
+
+/// Tags of a conversation by their places, which say nothing of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TagPlaces {
+    /// Number of the conversation's tags.
+    of: usize,
+    /// Places of some, from 0.
+    at: Vec<usize>,
 }
 
 /// What an erasure would erase of a conversation.
@@ -82,12 +140,60 @@ pub struct ErasureTarget {
     pub named_notes: Vec<[NoteId; 2]>,
     /// True if everything of the conversation goes: title, tags, notes and views as well.
     pub is_whole: bool,
-    /// True if the title goes, because its words are those of an erased message.
+    /// True if the title goes, because its words are those of an erased message or the pattern matches in it.
     pub with_title: bool,
+    /// Tags that go, because the pattern matches in them.
+    pub tags: Vec<String>,
+    /// The same tags for a process that completes the erasure.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) tag_places: TagPlaces,
+    /// Names of the texts that go, with all their versions.
+    pub documents: Vec<String>,
     /// Conversations that share some of the messages, which are erased there as well.
     pub shared_with: Vec<ConversationId>,
     /// Messages at the beginning that are the parent's, and stay.
     pub kept: u64,
+}
+
+impl ErasureTarget {
+    /// A target of nothing.
+    fn new(conversation: ConversationId) -> Self {
+        Self {
+            conversation,
+            nodes: Vec::new(),
+            messages: 0,
+            summaries: 0,
+            views: 0,
+            notes: 0,
+            named_notes: Vec::new(),
+            is_whole: false,
+            with_title: false,
+            tags: Vec::new(),
+            tag_places: TagPlaces::default(),
+            documents: Vec::new(),
+            shared_with: Vec::new(),
+            kept: 0,
+        }
+    }
+
+    /// True if the target has anything to erase.
+    fn is_any(&self) -> bool {
+        self.messages + self.summaries + self.notes + self.views > 0 || self.with_title || self.has_tags()
+    }
+
+    fn has_tags(&self) -> bool {
+        !self.tag_places.at.is_empty()
+    }
+
+    /// The tags without those that go.
+    fn tags_left(&self, mut all: Vec<String>) -> Vec<String> {
+        if self.tags.is_empty() && all.len() == self.tag_places.of {
+            let mut place = 0..;
+            all.retain(|_| place.next().is_none_or(|place| !self.tag_places.at.contains(&place)));
+        }
+        all.retain(|tag| !self.tags.contains(tag));
+        all
+    }
 }
 
 impl ErasurePlan {
@@ -148,6 +254,14 @@ pub enum EraseError {
     /// Receipts are what is left of an erasure, and hold nothing of the content.
     #[error("{0} keeps the receipts of what was erased, which cannot be erased")]
     Receipts(ConversationId),
+    /// The pattern is no regular expression.
+    #[error("`{}` is not a regular expression: {fault}", memory_core::text::one_line(pattern))]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// The fault.
+        fault: String,
+    },
     /// The plan erases nothing.
     #[error("there is nothing to erase")]
     Nothing,
@@ -173,6 +287,15 @@ pub enum EraseError {
 impl From<StoreError> for EraseError {
     fn from(error: StoreError) -> Self {
         Self::Memory(error.into())
+    }
+}
+
+impl From<FindError> for EraseError {
+    fn from(error: FindError) -> Self {
+        match (error.pattern_fault(), error) {
+            (Some(fault), FindError::Pattern { pattern, .. }) => Self::Pattern { pattern, fault },
+            (_, error) => Self::Memory(error.into()),
+        }
     }
 }
 

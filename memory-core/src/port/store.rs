@@ -158,6 +158,12 @@ impl ConversationState {
         }
     }
 
+    /// True if the conversation has messages, and all of them were erased.
+    #[must_use]
+    pub const fn is_erased(&self) -> bool {
+        self.nodes > 0 && self.erased == self.nodes
+    }
+
     crate::setters! {
         const nodes: u64,
         const summaries: u64,

@@ -1,7 +1,7 @@
 //! `erase_messages`: erases messages of a conversation for good.
 
 use memory::{
-    NodeRange,
+    FindRequest, NodeRange, Scope,
     erasing::{EraseError, EraseOptions, EraseRequest},
 };
 use schemars::JsonSchema;
@@ -23,7 +23,10 @@ pub(crate) struct Erase;
 pub(crate) struct Input {
     conversation_id: String,
     /// Numbers of the messages
+    #[serde(default)]
     nodes: Vec<u64>,
+    /// Instead of nodes: a regular expression, for every message, title, tag and named text that it matches in
+    matching: Option<String>,
     /// Erases if true; otherwise only says what would be erased
     #[serde(default)]
     confirm: bool,
@@ -36,8 +39,17 @@ pub(crate) struct Output {
     nodes: Vec<u64>,
     /// Summaries that cover them
     summaries: u64,
+    /// Named texts that go with all their versions
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    documents: Vec<String>,
+    /// What else holds the pattern and stays, with the command that erases it
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    held: Vec<String>,
     /// The number of the receipt; without one nothing was erased
     receipt: Option<String>,
+    /// True if there is anything to erase: a title or tags are not listed
+    #[serde(skip)]
+    is_any: bool,
 }
 
 impl From<EraseError> for Failure {
@@ -61,7 +73,14 @@ impl Tool for Erase {
         let conversation = conversation(memory, &input.conversation_id).await?.id().clone();
         let nodes = input.nodes.into_iter().map(|number| node(number).map(NodeRange::single));
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        let plan = memory.plan_erasure(EraseRequest::Nodes { conversation: conversation.clone(), nodes }).await?;
+        let request = match input.matching {
+            Some(pattern) if nodes.is_empty() => {
+                EraseRequest::Matching(FindRequest::new(&pattern, Scope::one(&conversation)))
+            }
+            None if !nodes.is_empty() => EraseRequest::Nodes { conversation: conversation.clone(), nodes },
+            _ => return Err(Failure("give either nodes or matching".to_owned())),
+        };
+        let plan = memory.plan_erasure(request).await?;
         let target = plan.conversations.first();
         let mut output = Output {
             conversation: conversation.to_string(),
@@ -72,7 +91,10 @@ impl Tool for Erase {
                 .map(|node| node.get())
                 .collect(),
             summaries: target.map_or(0, |one| one.summaries),
+            documents: target.map_or_else(Vec::new, |one| one.documents.clone()),
+            held: plan.held.iter().map(ToString::to_string).collect(),
             receipt: None,
+            is_any: !plan.is_empty(),
         };
         if input.confirm && !plan.is_empty() {
             let receipt = memory.erase(plan, EraseOptions::default().by(BY)).await?;
@@ -85,12 +107,14 @@ impl Tool for Erase {
 impl Answer for Output {
     fn text(&self) -> String {
         let id = memory::text::one_line(&self.conversation);
-        let nodes: Vec<_> = self.nodes.iter().map(u64::to_string).collect();
-        match (&self.receipt, nodes.is_empty()) {
-            (_, true) => format!("Nothing to erase in {id}: these messages are erased or not there."),
-            (Some(receipt), _) => format!("Erased of {id}: {}. Receipt {receipt}.", nodes.join(", ")),
+        let documents = self.documents.iter().map(|name| format!("text {}", memory::text::one_line(name)));
+        let what: Vec<_> = self.nodes.iter().map(u64::to_string).chain(documents).collect();
+        let held: String = self.held.iter().map(|held| format!("\n{}", memory::text::one_line(held))).collect();
+        match (&self.receipt, self.is_any) {
+            (_, false) => format!("Nothing to erase in {id}: these messages are erased already.{held}"),
+            (Some(receipt), _) => format!("Erased of {id}: {}. Receipt {receipt}.{held}", what.join(", ")),
             (None, _) => {
-                format!("Would be erased of {id}: {}. Call again with confirm to erase them.", nodes.join(", "))
+                format!("Would be erased of {id}: {}. Call again with confirm to erase them.{held}", what.join(", "))
             }
         }
     }

@@ -2,9 +2,11 @@
 
 use std::{
     path::{Path, PathBuf},
+    thread,
     time::{Duration, Instant},
 };
 
+use futures_channel::oneshot;
 use memory_core::{
     ConversationId, Erasure, ErasureId, NodeSet, Timestamp,
     port::{ConversationState, DerivedError, Event, Forget, Lease, Store, StoreError},
@@ -108,9 +110,13 @@ pub(super) async fn record(parts: &Parts, decided: &Decided) -> Result<(), Erase
             .notes(target.named_notes.clone())
             .is_whole(target.is_whole);
         let mut events = vec![Event::Erased(Box::new(erasure))];
+        // The vacuum leaves out titles and tags that others follow.
         if target.with_title && !target.is_whole {
-            // The vacuum leaves out a title that another one follows.
             events.push(Event::Title(String::new()));
+        }
+        if target.has_tags() && !target.is_whole {
+            let tags = parts.store.conversation(&target.conversation).await?.tags;
+            events.push(Event::Tags(target.tags_left(tags)));
         }
         parts.store.record(&target.conversation, events).await?;
         parts.memory.enqueue(&target.conversation);
@@ -160,6 +166,10 @@ pub(super) async fn complete(
     let mut round = 1;
     loop {
         forget(parts, config, &states, &decided.targets).await?;
+        if decided.targets.iter().any(|target| !target.is_whole && (target.with_title || target.has_tags())) {
+            // Replaced labels in the segment that is being written to hold no erased content by themselves.
+            parts.log.seal().await.map_err(EraseError::Unfinished)?;
+        }
         records += parts.log.vacuum(VacuumOptions::default(), &()).map_err(EraseError::Unfinished)?.erased;
         let mut searched = vec![config.store.clone()];
         for path in &backups {
@@ -220,7 +230,7 @@ async fn forget(
                 loop {
                     match kind.forget(&what).await {
                         Err(DerivedError::Busy { .. }) if Instant::now() < deadline => {
-                            std::thread::sleep(BETWEEN_TRIES);
+                            rest().await;
                         }
                         // Questions stand in the log, which is rewritten next.
                         forgotten => {
@@ -235,12 +245,24 @@ async fn forget(
     Ok(())
 }
 
+/// Waits between two attempts under any executor: an opening runs under none, so that no timer of a runtime would fire.
+async fn rest() {
+    let (rested, until) = oneshot::channel();
+    let waiting = thread::Builder::new().name("memory".to_owned()).spawn(move || {
+        thread::sleep(BETWEEN_TRIES);
+        let _ = rested.send(());
+    });
+    if waiting.is_ok() {
+        let _ = until.await;
+    }
+}
+
 /// The lease for background work, which shows other processes that this one is completing the erasure.
 async fn lease(parts: &Parts, config: &Config) -> Result<Lease, EraseError> {
     let deadline = Instant::now() + config.lock_timeout;
     loop {
         match parts.log.lease().await {
-            Err(StoreError::Locked { .. }) if Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
+            Err(StoreError::Locked { .. }) if Instant::now() < deadline => rest().await,
             answered => return answered.map_err(EraseError::Unfinished),
         }
     }

@@ -8,10 +8,10 @@ use std::{
 
 use memory_core::{
     ContentBlock, ConversationId, Media, Message, NodeId, NodeRange, NoteId, ViewId,
-    port::{NoteChange, Query, Scope, Store, StoreError},
+    port::{NoteChange, Place, Query, Scope, Store, StoreError},
 };
 use memory_search::FindRequest;
-use memory_store::scan_bytes;
+use memory_store::{TextSet, scan_bytes};
 
 use super::{
     EraseError, ErasureTarget,
@@ -51,6 +51,13 @@ impl Needles {
                 let read = parts.store.readable_nodes(&target.conversation, run).await?;
                 read.nodes.iter().for_each(|node| needles.add(&target.conversation, &node.message));
             }
+            for [first, last] in &target.named_notes {
+                for note in parts.store.notes(&target.conversation, *first, *last).await? {
+                    if let NoteChange::Write { text, .. } | NoteChange::Append { text, .. } = note.change {
+                        needles.add_text(None, &text);
+                    }
+                }
+            }
         }
         Ok(needles)
     }
@@ -59,23 +66,26 @@ impl Needles {
         let mut texts = Vec::new();
         texts_of(&message.content, &mut texts);
         texts.extend(message.metadata.values().map(|value| value.as_str().to_owned()));
-        for text in texts {
-            for line in text.lines() {
-                let parts = pieces(line.trim());
-                let is_new = !parts.is_empty();
-                for piece in parts {
-                    if self.texts.len() < MOST {
-                        self.texts.extend(json_escaped(piece).into_iter().chain([piece.to_owned()]));
-                    }
-                }
-                if is_new && self.questions.len() < MOST_PROBES {
-                    self.questions.push((conversation.clone(), line.trim().to_owned()));
+        texts.iter().for_each(|text| self.add_text(Some(conversation), text));
+    }
+
+    /// Adds a text, which is also searched for in the conversation, if one is given.
+    fn add_text(&mut self, conversation: Option<&ConversationId>, text: &str) {
+        for line in text.lines() {
+            let parts = pieces(line.trim());
+            if let Some(conversation) = conversation.filter(|_| !parts.is_empty() && self.questions.len() < MOST_PROBES)
+            {
+                self.questions.push((conversation.clone(), line.trim().to_owned()));
+            }
+            for piece in parts {
+                if self.texts.len() < MOST {
+                    self.texts.extend(json_escaped(piece).into_iter().chain([piece.to_owned()]));
                 }
             }
-            let words = words_of(&text).filter(|word| word.chars().count() >= WORD);
-            let room = MOST.saturating_sub(self.words.len());
-            self.words.extend(words.take(room));
         }
+        let words = words_of(text).filter(|word| word.chars().count() >= WORD);
+        let room = MOST.saturating_sub(self.words.len());
+        self.words.extend(words.take(room));
     }
 }
 
@@ -93,7 +103,8 @@ fn pieces(line: &str) -> Vec<&str> {
     starts.into_iter().filter_map(cut).collect()
 }
 
-fn texts_of(blocks: &[ContentBlock], texts: &mut Vec<String>) {
+/// All texts of a message's blocks.
+pub(super) fn texts_of(blocks: &[ContentBlock], texts: &mut Vec<String>) {
     let of_media = |media: &Media| match media {
         Media::Url(text) | Media::Text { text, .. } => Some(text.clone()),
         Media::Bytes { .. } => None,
@@ -162,18 +173,12 @@ impl Attack {
             }
         }
         scan.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let needles: Vec<&String> = texts.iter().chain(words).collect();
-        let mut open: Vec<Open<'_>> = found
-            .keys()
-            .filter_map(|number| {
-                Some(Open { number: *number, text: needles.get(*number)?, is_word: *number >= texts.len() })
-            })
-            .collect();
-        let before = open.len();
+        let mut open = Open::of(texts, words, found.keys().copied().collect())?;
+        let before = open.left.len();
         strike_what_stays(parts, &mut open).await?;
-        (scan.also_said, scan.found) = ((before - open.len()) as u64, open.len() as u64);
+        (scan.also_said, scan.found) = ((before - open.left.len()) as u64, open.left.len() as u64);
         self.scan = scan;
-        let left = open.iter().filter_map(|open| found.get(&open.number)).flatten();
+        let left = open.left.iter().filter_map(|number| found.get(number)).flatten();
         Ok(left.cloned().collect::<BTreeSet<_>>().into_iter().collect())
     }
 
@@ -212,18 +217,57 @@ fn literal(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
-/// A needle that a file holds, and that nothing that stays was found to say.
-struct Open<'n> {
-    number: usize,
-    text: &'n str,
-    is_word: bool,
+/// Needles that a file holds, and that nothing that stays was found to say.
+struct Open {
+    /// Numbers of the needles that are left.
+    left: BTreeSet<usize>,
+    /// Numbers of the texts and of the words in the sets.
+    numbers: [Vec<usize>; 2],
+    texts: TextSet,
+    words: TextSet,
+}
+
+impl Open {
+    fn of(texts: &BTreeSet<String>, words: &BTreeSet<String>, left: BTreeSet<usize>) -> Result<Self, EraseError> {
+        let (mut numbers, mut sets) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+        for (number, needle) in texts.iter().chain(words).enumerate().filter(|(number, _)| left.contains(number)) {
+            let [of_texts, of_words] = &mut numbers;
+            let [texts_left, words_left] = &mut sets;
+            let (of, to) = if number < texts.len() { (of_texts, texts_left) } else { (of_words, words_left) };
+            of.push(number);
+            to.push(needle);
+        }
+        let [texts, words] = sets;
+        let set = |needles: Vec<&String>| {
+            TextSet::new(needles).map_err(|source| StoreError::Io {
+                action: "search",
+                place: Place::new("memory"),
+                source,
+            })
+        };
+        Ok(Self { left, numbers, texts: set(texts)?, words: set(words)? })
+    }
+
+    /// Removes the needles that these texts hold.
+    fn strike(&mut self, said: &[String]) {
+        let [texts, words] = &self.numbers;
+        for text in said.iter().filter(|text| !text.is_empty()) {
+            let (lower, escaped) = (text.to_lowercase(), json_escaped(text).unwrap_or_default());
+            let of_texts = self.texts.found_in(text.as_bytes()).chain(self.texts.found_in(escaped.as_bytes()));
+            let of_texts = of_texts.filter_map(|found| texts.get(found));
+            let of_words = self.words.found_in(lower.as_bytes()).filter_map(|found| words.get(found));
+            for number in of_texts.chain(of_words) {
+                self.left.remove(number);
+            }
+        }
+    }
 }
 
 /// Removes the needles that are in what stays: what was not erased, by any owner, and names and titles.
-async fn strike_what_stays(parts: &Parts, open: &mut Vec<Open<'_>>) -> Result<(), EraseError> {
+async fn strike_what_stays(parts: &Parts, open: &mut Open) -> Result<(), EraseError> {
     // The store itself, not what an owner sees of it.
     let log: &dyn Store = &*parts.log;
-    let states = if open.is_empty() { Vec::new() } else { log.conversations().await? };
+    let states = if open.left.is_empty() { Vec::new() } else { log.conversations().await? };
     for state in states {
         let mut said = vec![state.id.to_string(), state.tags.join(" ")];
         said.extend(state.title.clone());
@@ -244,9 +288,9 @@ async fn strike_what_stays(parts: &Parts, open: &mut Vec<Open<'_>>) -> Result<()
                 NoteChange::Rename { from, to } => said.extend([from, to]),
             }
         }
-        strike(open, &said);
+        open.strike(&said);
         for run in NodeRange::first_n(state.nodes).into_iter().flat_map(chunks) {
-            if open.is_empty() {
+            if open.left.is_empty() {
                 return Ok(());
             }
             let read = log.readable_nodes(&state.id, run).await?;
@@ -258,19 +302,9 @@ async fn strike_what_stays(parts: &Parts, open: &mut Vec<Open<'_>>) -> Result<()
                 );
                 said.extend(node.message.speaker.clone());
                 said.extend(node.message.key.as_ref().map(ToString::to_string));
-                strike(open, &said);
+                open.strike(&said);
             }
         }
     }
     Ok(())
-}
-
-fn strike(open: &mut Vec<Open<'_>>, said: &[String]) {
-    for text in said.iter().filter(|text| !text.is_empty()) {
-        let (lower, escaped) = (text.to_lowercase(), json_escaped(text));
-        open.retain(|open| match open.is_word {
-            true => !lower.contains(open.text),
-            false => !text.contains(open.text) && !escaped.as_ref().is_some_and(|text| text.contains(open.text)),
-        });
-    }
 }

@@ -1,13 +1,13 @@
 //! What an erasure erases, found before anything is written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use memory_core::{
     ConversationId, Node, NodeId, NodeRange, NodeSet, NoteId, ViewId,
-    port::{ConversationState, NoteChange, Revision},
+    port::{ConversationState, Note, NoteChange, Revision, StoreError},
 };
 
-use super::{EraseError, EraseRequest, ErasurePlan, ErasureTarget};
+use super::{EraseError, EraseRequest, ErasurePlan, ErasureTarget, matching::matching};
 use crate::parts::Parts;
 
 /// Messages and notes that are read at once.
@@ -16,13 +16,14 @@ const CHUNK: u64 = 256;
 /// What `request` would erase. Nothing is written.
 ///
 /// # Errors
-/// If a conversation does not exist, or the store fails.
+/// If a conversation or none of the named messages exists, the pattern is invalid, or the store fails.
 pub async fn plan(parts: &Parts, request: &EraseRequest) -> Result<ErasurePlan, EraseError> {
     let states = parts.store.conversations().await?;
     let mut plan = ErasurePlan::default();
     match request {
         EraseRequest::Nodes { conversation, nodes } => {
             let state = erasable(parts, conversation).await?;
+            check_there(&state, nodes)?;
             plan.conversations.extend(nodes_of(parts, &states, &state, nodes.clone()).await?);
         }
         EraseRequest::Conversation(conversation) => {
@@ -39,19 +40,22 @@ pub async fn plan(parts: &Parts, request: &EraseRequest) -> Result<ErasurePlan, 
             }
         }
         EraseRequest::Matching(request) => {
-            let found = parts.memory.find(request.clone()).await?;
-            let mut nodes: BTreeMap<ConversationId, Vec<NodeRange>> = BTreeMap::new();
-            for found in found.matches {
-                nodes.entry(found.conversation).or_default().push(NodeRange::single(found.node));
-            }
-            for (conversation, nodes) in nodes {
-                let state = parts.store.conversation(&conversation).await?;
-                plan.conversations.extend(nodes_of(parts, &states, &state, nodes).await?);
-            }
+            plan = matching(parts, &states, request).await?;
         }
     }
     plan.conversations.sort_by(|a, b| a.conversation.cmp(&b.conversation));
     Ok(plan)
+}
+
+/// Checks that some of these messages exist: a number beyond the last one is a slip.
+fn check_there(state: &ConversationState, nodes: &[NodeRange]) -> Result<(), EraseError> {
+    match nodes.iter().find(|run| run.first().get() > state.nodes) {
+        Some(run) => {
+            let (conversation, node) = (state.id.clone(), run.first());
+            Err(StoreError::UnknownNode { conversation, node, nodes: state.nodes }.into())
+        }
+        None => Ok(()),
+    }
 }
 
 /// State of a conversation that keeps no receipts.
@@ -61,11 +65,11 @@ async fn erasable(parts: &Parts, conversation: &ConversationId) -> Result<Conver
 }
 
 /// True if the conversation keeps receipts, which hold nothing to erase.
-fn is_of_receipts(state: &ConversationState) -> bool {
+pub(super) fn is_of_receipts(state: &ConversationState) -> bool {
     ConversationId::of_receipts(state.owner.as_ref()).is_ok_and(|receipts| receipts == state.id)
 }
 
-async fn nodes_of(
+pub(super) async fn nodes_of(
     parts: &Parts,
     states: &[ConversationState],
     state: &ConversationState,
@@ -106,8 +110,7 @@ async fn whole(
     let mut target = target(parts, states, state, left.runs().to_vec(), true).await?;
     target.kept = kept;
     let has_labels = state.title.is_some() || !state.tags.is_empty();
-    let is_any = target.messages + target.summaries + target.notes + target.views > 0 || has_labels;
-    Ok(is_any.then_some(target))
+    Ok((target.is_any() || has_labels).then_some(target))
 }
 
 async fn target(
@@ -128,26 +131,18 @@ async fn target(
         let goes = |body: &memory_core::view::ViewDraft| !body.is_erased() && (is_whole || body.may_hold(&nodes));
         views = read.iter().filter(|view| goes(&view.body)).count() as u64;
     }
-    let mut notes = 0;
-    let mut first = 1;
-    while first <= state.notes {
-        let last = state.notes.min(first + CHUNK - 1);
-        let read = parts.store.notes(id, NoteId::after(first - 1), NoteId::after(last - 1)).await?;
-        notes += read.iter().filter(|note| is_whole || note.sources.iter().any(|run| covers(*run))).count() as u64;
-        first = last + 1;
-    }
+    let goes = |note: &&Note| is_whole || note.sources.iter().any(|run| covers(*run));
+    let notes = notes(parts, state).await?.iter().filter(goes).count() as u64;
     Ok(ErasureTarget {
-        conversation: id.clone(),
         messages: nodes.iter().map(|run| run.count()).sum(),
         shared_with: shared_with(states, state, &nodes),
         nodes,
         summaries: summaries as u64,
         views,
         notes,
-        named_notes: Vec::new(),
         is_whole,
         with_title: is_whole && state.title.is_some(),
-        kept: 0,
+        ..ErasureTarget::new(id.clone())
     })
 }
 
@@ -193,19 +188,35 @@ async fn holds_title(parts: &Parts, id: &ConversationId, nodes: &[NodeRange], ti
 
 /// The notes about a named text, under any name that it had.
 async fn document(parts: &Parts, state: &ConversationState, name: &str) -> Result<Option<ErasureTarget>, EraseError> {
-    let mut changes: Vec<(NoteId, String, Option<String>)> = Vec::new();
+    let named = about(&notes(parts, state).await?, name);
+    let mut target = ErasureTarget::new(state.id.clone());
+    target.notes = named.len() as u64;
+    target.named_notes = named.into_iter().map(|id| [id, id]).collect();
+    target.documents = vec![name.to_owned()];
+    Ok(target.is_any().then_some(target))
+}
+
+/// All readable notes of a conversation.
+pub(super) async fn notes(parts: &Parts, state: &ConversationState) -> Result<Vec<Note>, EraseError> {
+    let mut notes = Vec::new();
     let mut first = 1;
     while first <= state.notes {
         let last = state.notes.min(first + CHUNK - 1);
-        let read = parts.store.notes(&state.id, NoteId::after(first - 1), NoteId::after(last - 1)).await?;
-        changes.extend(read.into_iter().map(|note| match note.change {
-            NoteChange::Write { name, .. } | NoteChange::Append { name, .. } | NoteChange::Remove { name } => {
-                (note.id, name, None)
-            }
-            NoteChange::Rename { from, to } => (note.id, from, Some(to)),
-        }));
+        notes.extend(parts.store.notes(&state.id, NoteId::after(first - 1), NoteId::after(last - 1)).await?);
         first = last + 1;
     }
+    Ok(notes)
+}
+
+/// Those of the notes that are about a text, under any name that it had.
+pub(super) fn about(notes: &[Note], name: &str) -> BTreeSet<NoteId> {
+    let names_of = |note: &Note| match &note.change {
+        NoteChange::Write { name, .. } | NoteChange::Append { name, .. } | NoteChange::Remove { name } => {
+            (name.clone(), None)
+        }
+        NoteChange::Rename { from, to } => (from.clone(), Some(to.clone())),
+    };
+    let changes: Vec<_> = notes.iter().map(|note| (note.id, names_of(note))).collect();
     let mut names = BTreeSet::from([name.to_owned()]);
     let is_in = |names: &BTreeSet<String>, other: &str| {
         names
@@ -213,30 +224,15 @@ async fn document(parts: &Parts, state: &ConversationState, name: &str) -> Resul
             .any(|name| other.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     };
     loop {
-        let renamed = changes.iter().filter_map(|(_, from, to)| Some((from, to.as_ref()?)));
+        let renamed = changes.iter().filter_map(|(_, (from, to))| Some((from, to.as_ref()?)));
         let more: Vec<_> = renamed.filter(|(from, to)| is_in(&names, to) && !names.contains(*from)).collect();
         if more.is_empty() {
             break;
         }
         names.extend(more.into_iter().map(|(from, _)| from.clone()));
     }
-    let is_about = |(_, name, to): &&(NoteId, String, Option<String>)| {
-        is_in(&names, name) || to.as_ref().is_some_and(|to| is_in(&names, to))
-    };
-    let named: Vec<_> = changes.iter().filter(is_about).map(|(id, ..)| [*id, *id]).collect();
-    Ok((!named.is_empty()).then(|| ErasureTarget {
-        conversation: state.id.clone(),
-        nodes: Vec::new(),
-        messages: 0,
-        summaries: 0,
-        views: 0,
-        notes: named.len() as u64,
-        named_notes: named,
-        is_whole: false,
-        with_title: false,
-        shared_with: Vec::new(),
-        kept: 0,
-    }))
+    let is_about = |name: &str, to: Option<&String>| is_in(&names, name) || to.is_some_and(|to| is_in(&names, to));
+    changes.iter().filter(|(_, (name, to))| is_about(name, to.as_ref())).map(|(id, _)| *id).collect()
 }
 
 /// A run in pieces that are read at once.

@@ -9,7 +9,7 @@ use memory_core::{
 use memory_hooks::DocumentsNow;
 
 use super::{
-    EraseError, ErasureTarget,
+    EraseError, ErasureTarget, TagPlaces,
     act::{Decided, EraseOptions, complete, record},
     receipt::{Receipt, kept, runs_of, runs_text},
 };
@@ -86,10 +86,13 @@ fn text(decided: &Decided) -> String {
     lines.push(format!("by {}", plain(&options.by)));
     lines.extend(options.backups.iter().map(|path| format!("backup {}", plain(&path.display().to_string()))));
     for target in targets {
-        let ErasureTarget { conversation, nodes, notes, named_notes, is_whole, with_title, .. } = target;
+        let ErasureTarget { conversation, nodes, notes, named_notes, is_whole, with_title, tag_places, .. } = target;
         let named: Vec<_> = named_notes.iter().map(|[first, last]| format!("{}-{}", first.get(), last.get())).collect();
         let named = if named.is_empty() { "-".to_owned() } else { named.join(",") };
-        lines.push(format!("{conversation} {is_whole} {with_title} {notes} {} {named}", runs_text(nodes)));
+        // Tags by their places: what is written here stays in the log until the next vacuum.
+        let places: String = tag_places.at.iter().map(|place| format!(",{place}")).collect();
+        let tags = if places.is_empty() { String::new() } else { format!(" {}{places}", tag_places.of) };
+        lines.push(format!("{conversation} {is_whole} {with_title} {notes} {} {named}{tags}", runs_text(nodes)));
     }
     lines.join("\n") + "\n"
 }
@@ -118,18 +121,21 @@ fn parse(text: &str) -> Option<Decided> {
             Some([NoteId::new(first.parse().ok()?)?, NoteId::new(last.parse().ok()?)?])
         };
         let named_notes = if named == "-" { Vec::new() } else { named.split(',').map(run).collect::<Option<_>>()? };
+        let mut tag_places = TagPlaces::default();
+        if let Some(tags) = words.next() {
+            let numbers: Option<Vec<usize>> = tags.split(',').map(|number| number.parse().ok()).collect();
+            let (of, at) = numbers.as_deref()?.split_first().map(|(of, at)| (*of, at.to_vec()))?;
+            tag_places = TagPlaces { of, at };
+        }
         targets.push(ErasureTarget {
-            conversation,
             messages: nodes.iter().map(|run| run.count()).sum(),
             nodes,
-            summaries: 0,
-            views: 0,
             notes,
             named_notes,
             is_whole,
             with_title,
-            shared_with: Vec::new(),
-            kept: 0,
+            tag_places,
+            ..ErasureTarget::new(conversation)
         });
     }
     Some(Decided { id: id.parse().ok()?, at: Timestamp::from_millis(at.parse().ok()?), options, targets })
@@ -145,18 +151,15 @@ mod tests {
     fn what_was_written_down_is_read_again() {
         let run = |first, last| NodeRange::new(NodeId::new(first).unwrap(), NodeId::new(last).unwrap()).unwrap();
         let note = |number| NoteId::new(number).unwrap();
-        let target = |name: &str, nodes: Vec<NodeRange>, named_notes, is_whole| ErasureTarget {
-            conversation: name.parse().unwrap(),
+        let target = |name: &str, nodes: Vec<NodeRange>, named_notes, is_whole: bool| ErasureTarget {
             messages: nodes.iter().map(|run| run.count()).sum(),
             nodes,
-            summaries: 0,
-            views: 0,
             notes: 3,
             named_notes,
             is_whole,
             with_title: !is_whole,
-            shared_with: Vec::new(),
-            kept: 0,
+            tag_places: if is_whole { TagPlaces::default() } else { TagPlaces { of: 3, at: vec![0, 2] } },
+            ..ErasureTarget::new(name.parse().unwrap())
         };
         let targets = vec![
             target("a", vec![run(1, 3), run(9, 9)], Vec::new(), false),
@@ -167,6 +170,9 @@ mod tests {
         let read = parse(&text(&decided)).unwrap();
         assert_eq!((read.id, read.at, &read.options), (decided.id, decided.at, &decided.options));
         assert_eq!(read.targets, decided.targets);
+        let tags = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(read.targets[0].tags_left(tags.to_vec()), ["b"]);
+        assert_eq!(read.targets[0].tags_left(tags[1..].to_vec()), ["b", "c"], "they are others now");
         assert!(parse("").is_none() && parse(&text(&decided).replace("b true", "b perhaps")).is_none());
     }
 }

@@ -77,6 +77,7 @@ fn an_erased_message_is_in_no_answer_and_no_file_and_stays_gone() {
     assert_eq!(block_on(talk.expand(node(1))).unwrap().message.text(), "[erased]");
     let found = block_on(memory.search(Query::new("passport number XK4471203", Scope::all()))).unwrap();
     assert!(found.hits.iter().all(|hit| hit.node.id != node(1)));
+    assert!(!found.notices.iter().any(|notice| notice.to_string().contains("meaning counts")), "{:?}", found.notices);
     assert!(block_on(memory.find(FindRequest::new("XK4", Scope::all()))).unwrap().matches.is_empty());
     let prompt = block_on(talk.prompt("Which number does my passport have?")).unwrap();
     assert!(!prompt.text().contains("XK4471203") && prompt.text().contains("[erased]"), "{}", prompt.text());
@@ -141,6 +142,92 @@ fn what_a_pattern_finds_and_whole_conversations_are_erased_with_their_forks_and_
     let plan = block_on(memory.plan_erasure(EraseRequest::Conversation(talk.id().clone()))).unwrap();
     let no_backup = EraseOptions::default().backups(vec![dir.beside("none")]);
     assert!(matches!(block_on(memory.erase(plan, no_backup)), Err(EraseError::NoBackup { .. })));
+}
+
+/// Writes a named text of a conversation.
+fn note(memory: &Memory, conversation: &str, name: &str, text: &str) {
+    let (name, text) = (name.to_owned(), text.to_owned());
+    let write = move |_: memory::DocumentsNow<'_>| {
+        Ok::<_, ()>((memory::NoteChange::Write { name: name.clone(), text: text.clone() }, ()))
+    };
+    block_on(memory.documents(conversation).unwrap().change(write)).unwrap().unwrap();
+}
+
+#[test]
+fn what_else_holds_a_pattern_goes_with_it_or_is_named_with_its_command() {
+    const WORD: &str = "Zarathustra42";
+    let dir = Dir::new();
+    let memory = dir.meaning().background(false).open().unwrap();
+    let talk = memory.conversation("trip").unwrap();
+    for number in 0..30 {
+        block_on(talk.append(crate::support::remark(number))).unwrap();
+    }
+    // Sealed, so that titles and tags stand in another segment than what follows.
+    block_on(memory.parts().log.seal()).unwrap();
+    let spoken = Message::user("Let us go.").speaker(WORD);
+    block_on(talk.append(spoken)).unwrap();
+    let mut described = Message::user("And further.");
+    described.metadata.insert("place".to_owned(), memory_core::Json::new(&format!("\"{WORD}\"")).unwrap());
+    block_on(talk.append(described)).unwrap();
+    block_on(talk.set_title(&format!("About {WORD}"))).unwrap();
+    block_on(talk.set_tags(&["travel".to_owned(), format!("of-{WORD}")])).unwrap();
+    note(&memory, "memory-notes", "pad", &format!("{WORD} likes tea"));
+    note(&memory, "memory-notes", "pad", "nobody likes tea");
+    note(&memory, "memory-notes", "other", "coffee");
+    block_on(talk.prompt(&format!("Who is {WORD}?"))).unwrap();
+    block_on(memory.catch_up()).unwrap();
+    let summaries = block_on(talk.summaries(memory::SummariesRequest::default())).unwrap().summaries;
+    let summary = summaries.first().unwrap();
+    block_on(talk.rewrite_summary(summary.summary, &format!("The walk of {WORD}"), "Ann")).unwrap();
+
+    let invalid = EraseRequest::Matching(FindRequest::new("a(", Scope::all()));
+    let invalid = block_on(memory.plan_erasure(invalid)).unwrap_err();
+    assert_eq!(invalid.to_string(), "`a(` is not a regular expression: unclosed group");
+    let beyond = EraseRequest::Nodes { conversation: talk.id().clone(), nodes: runs(&[(999, 999)]) };
+    assert!(block_on(memory.plan_erasure(beyond)).unwrap_err().to_string().contains("node 999 not found"));
+
+    let plan = block_on(memory.plan_erasure(EraseRequest::Matching(FindRequest::new(WORD, Scope::all())))).unwrap();
+    let of = |name: &str| plan.conversations.iter().find(|one| one.conversation.as_str() == name).unwrap();
+    let trip = of("trip");
+    assert_eq!((trip.nodes.clone(), trip.with_title), (runs(&[(31, 32)]), true), "{trip:?}");
+    assert_eq!(trip.tags, [format!("of-{WORD}")]);
+    assert_eq!((of("memory-notes").documents.clone(), of("memory-notes").notes), (vec!["pad".to_owned()], 2));
+    let held: Vec<_> = plan.held.iter().map(|held| (held.place, held.command.clone().unwrap())).collect();
+    assert_eq!(held.len(), 1, "the question of the view goes with the messages before it: {held:?}");
+    assert_eq!(held[0].0, memory::erasing::HeldIn::Summary);
+    let run = held[0].1.strip_prefix("memory erase -c trip ").unwrap().to_owned();
+
+    let receipt = block_on(memory.erase(plan, EraseOptions::default())).unwrap();
+    assert!(receipt.is_clean(), "{receipt:?}");
+    assert_eq!(block_on(talk.tags()).unwrap(), ["travel"]);
+    assert!(block_on(talk.overview()).unwrap().own_title().is_none());
+    let left =
+        block_on(memory.documents("memory-notes").unwrap().look(|now| {
+            now.all().map(|(name, document)| (name.to_owned(), document.text.clone())).collect::<Vec<_>>()
+        }));
+    assert_eq!(left.unwrap(), [("other".to_owned(), "coffee".to_owned())]);
+    let (first, last) = run.split_once('-').unwrap_or((&run, &run));
+    let nodes = runs(&[(first.parse().unwrap(), last.parse().unwrap())]);
+    let plan = block_on(memory.plan_erasure(EraseRequest::Nodes { conversation: talk.id().clone(), nodes })).unwrap();
+    block_on(memory.erase(plan, EraseOptions::default())).unwrap();
+    assert_eq!(holding(&dir.store(), WORD), Vec::<String>::new());
+    assert_eq!(holding(&dir.store(), &WORD.to_lowercase()), Vec::<String>::new());
+}
+
+#[test]
+fn the_window_of_a_running_agent_loses_what_is_erased() {
+    let dir = Dir::new();
+    let memory = dir.meaning().open().unwrap();
+    let talk = talk(&memory);
+    let options = memory::PromptOptions::default();
+    assert!(block_on(talk.turn(&options)).unwrap().text().contains(SECRET));
+    let request = EraseRequest::Nodes { conversation: talk.id().clone(), nodes: runs(&[(1, 1)]) };
+    let plan = block_on(memory.plan_erasure(request)).unwrap();
+    block_on(memory.erase(plan, EraseOptions::default())).unwrap();
+    block_on(talk.append(Message::user("And now?"))).unwrap();
+    let prompt = block_on(talk.turn(&options)).unwrap();
+    assert!(!prompt.text().contains(SECRET) && prompt.text().contains("[erased]"), "{}", prompt.text());
+    assert_eq!(holding(&dir.store(), "XK4471203"), Vec::<String>::new(), "and it is not recorded again");
 }
 
 #[test]

@@ -14,6 +14,27 @@ use crate::log::{
     media::{Access, Disk, Media},
 };
 
+/// Texts that are looked for together, in a time that does not grow with their number.
+#[derive(Debug)]
+pub struct TextSet(AhoCorasick);
+
+impl TextSet {
+    /// A set of these texts.
+    ///
+    /// # Errors
+    /// If they are too many or too long together, some gigabytes.
+    pub fn new<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> io::Result<Self> {
+        AhoCorasick::new(texts).map(Self).map_err(io::Error::other)
+    }
+
+    /// Indices of the texts that stand somewhere in `within`, in any order, some of them more than once. Empty texts
+    /// are never found.
+    pub fn found_in<'a>(&'a self, within: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+        let found = self.0.find_overlapping_iter(within).filter(|found| !found.is_empty());
+        found.map(|found| found.pattern().as_usize())
+    }
+}
+
 /// Bytes that are read at once.
 const CHUNK: usize = 4 << 20;
 
@@ -39,7 +60,7 @@ pub struct FoundBytes {
 /// meanwhile are passed over.
 pub fn scan_bytes(dir: &Path, texts: &[Vec<u8>], progress: &dyn Progress) -> io::Result<FoundBytes> {
     let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
-    let patterns = AhoCorasick::new(texts).map_err(io::Error::other)?;
+    let patterns = TextSet::new(texts)?;
     let mut search = Search { patterns, longest, found: FoundBytes::default() };
     let mut files = Vec::new();
     list(dir, &mut files)?;
@@ -76,7 +97,7 @@ fn list(dir: &Path, files: &mut Vec<(PathBuf, u64)>) -> io::Result<()> {
 }
 
 struct Search {
-    patterns: AhoCorasick,
+    patterns: TextSet,
     /// Length of the longest text.
     longest: usize,
     found: FoundBytes,
@@ -107,8 +128,8 @@ impl Search {
             (at, self.found.bytes) = (at + more as u64, self.found.bytes + more as u64);
             let end = kept + more;
             let piece = buffer.get(..end).unwrap_or_default();
-            for found in self.patterns.find_overlapping_iter(piece).filter(|found| !found.is_empty()) {
-                self.found.found.insert((found.pattern().as_usize(), path.to_owned()));
+            for found in self.patterns.found_in(piece) {
+                self.found.found.insert((found, path.to_owned()));
             }
             let overlap = self.longest.saturating_sub(1).min(end);
             buffer.copy_within(end - overlap..end, 0);

@@ -157,6 +157,12 @@ impl Diagnosis {
     pub fn nodes(&self) -> (u64, u64) {
         self.conversations.iter().fold((0, 0), |(nodes, verified), one| (nodes + one.nodes, verified + one.verified))
     }
+
+    /// Known nodes whose message was erased, and whose leaf is there.
+    #[must_use]
+    pub fn erased(&self) -> u64 {
+        self.conversations.iter().map(|one| one.erased).sum()
+    }
 }
 
 impl ConversationReport {
