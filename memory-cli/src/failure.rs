@@ -2,7 +2,7 @@
 
 use std::{error::Error, io::ErrorKind};
 
-use memory::OpenError;
+use memory::{OpenError, erasing::EraseError};
 use memory_capture::Error as CaptureError;
 use memory_core::{
     port::{EmbedError, RetrieveError, StoreError},
@@ -64,8 +64,11 @@ pub(crate) fn code(error: &anyhow::Error) -> Code {
     error.chain().map(original).find_map(code_of).unwrap_or(Code::Other)
 }
 
-/// The error inside a transparent error of `memory-capture`, which is not in the chain.
+/// The error inside a transparent error, which is not in the chain.
 fn original<'a>(cause: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    if let Some(EraseError::Memory(error)) = cause.downcast_ref() {
+        return error;
+    }
     let boxed = || cause.downcast_ref::<Box<CaptureError>>().map(|error| &**error);
     match cause.downcast_ref().or_else(boxed) {
         Some(CaptureError::Store(error)) => error,
@@ -82,6 +85,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     let open = cause.downcast_ref::<OpenError>();
     if cause.is::<Usage>()
         || cause.is::<Picture>()
+        || matches!(cause.downcast_ref(), Some(EraseError::Pattern { .. }))
         || matches!(
             open,
             Some(OpenError::Strategy(_) | OpenError::RemoteModel(_) | OpenError::Manager(_) | OpenError::Zone(_))

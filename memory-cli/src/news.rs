@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use memory::{Config, erasing, parts::Parts};
 use memory_capture::ImportNotice;
 use memory_core::{ConversationId, NodeId, port::Notice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -54,6 +55,13 @@ impl News {
         Self::new("other-languages", text)
     }
 
+    /// An erasure was begun and is not completed.
+    pub(crate) fn erasure_pending() -> Self {
+        let text = "an erasure was begun and is not complete: nothing reads it, but its bytes may still be in files; the \
+                    next command that writes completes it";
+        Self::new("erasure-pending", text.to_owned())
+    }
+
     /// A search stopped before a node; `is_last` if no conversation remained to be searched after this one.
     pub(crate) fn out_of_time(conversation: &ConversationId, node: NodeId, is_last: bool) -> Self {
         let later = if is_last { "" } else { ", then with the conversations after it by name" };
@@ -101,6 +109,13 @@ impl From<ImportNotice> for News {
 /// News from the notices of a library.
 pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
     notices.into_iter().map(News::from).collect()
+}
+
+/// The news of an erasure that was begun and is not completed, if there is one. A damaged record of it is no news here:
+/// the next opening for writing reports it.
+pub(crate) async fn of_erasure(parts: &Parts, config: &Config) -> Vec<News> {
+    let is_pending = erasing::is_pending(parts, config).await.unwrap_or(false);
+    is_pending.then(News::erasure_pending).into_iter().collect()
 }
 
 /// Prints a note for each of the news.
@@ -177,6 +192,12 @@ mod tests {
                 News::longer_than_file(trip, 3),
                 "longer-than-file",
                 "`trip` goes on for 3 messages after those of the file",
+            ),
+            (
+                News::erasure_pending(),
+                "erasure-pending",
+                "an erasure was begun and is not complete: nothing reads it, but its bytes may still be in files; the \
+                 next command that writes completes it",
             ),
             (
                 News::out_of_time(trip, node, true),

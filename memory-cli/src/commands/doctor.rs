@@ -57,6 +57,8 @@ struct Examined<'a> {
     nodes: u64,
     /// Messages that are whole.
     verified: u64,
+    /// Messages that were erased, and whose leaves are there.
+    erased: u64,
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
 }
@@ -64,7 +66,7 @@ struct Examined<'a> {
 impl<'a> Examined<'a> {
     fn of(diagnosis: &'a Diagnosis) -> Self {
         let (nodes, verified) = diagnosis.nodes();
-        Self { whole: diagnosis.is_whole(), nodes, verified, diagnosis }
+        Self { whole: diagnosis.is_whole(), nodes, verified, erased: diagnosis.erased(), diagnosis }
     }
 }
 
@@ -115,7 +117,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Err(Damage(format!(
         "{}: damaged in {places} places; {} of {nodes} nodes are lost",
         store.display(),
-        nodes - verified
+        nodes - verified - diagnosis.erased()
     ))
     .into())
 }
@@ -149,7 +151,11 @@ fn print(output: Output, diagnosis: &Diagnosis, salvaged: Option<&Diagnosis>) ->
     }
     conversations(output, diagnosis)?;
     let (nodes, verified) = diagnosis.nodes();
-    output.line(&format!("whole: {} of {} nodes", grouped(verified), grouped(nodes)))?;
+    let erased = match diagnosis.erased() {
+        0 => String::new(),
+        erased => format!(", {} erased", grouped(erased)),
+    };
+    output.line(&format!("whole: {} of {} nodes{erased}", grouped(verified), grouped(nodes)))?;
     match salvaged {
         Some(salvaged) => {
             output.line("")?;
@@ -159,7 +165,7 @@ fn print(output: Output, diagnosis: &Diagnosis, salvaged: Option<&Diagnosis>) ->
             output.line(&format!(
                 "salvaged: {} nodes, in {path}; {} are lost",
                 grouped(verified),
-                grouped(nodes - verified)
+                grouped(nodes - verified - salvaged.erased())
             ))
         }
         None => what_to_do(output, diagnosis),
@@ -189,6 +195,9 @@ fn remarks(conversation: &ConversationReport) -> String {
     let mut remarks = Vec::new();
     if matches!(conversation.label, ConversationLabel::Nameless(_)) {
         remarks.push("its name is lost".to_owned());
+    }
+    if conversation.erased > 0 {
+        remarks.push(format!("{} erased", grouped(conversation.erased)));
     }
     if conversation.may_have_lost_more {
         remarks.push("more may be lost at its end".to_owned());

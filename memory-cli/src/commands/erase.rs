@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// A named text of the conversation, with all its earlier versions
     #[arg(long, value_name = "NAME", requires = "conversation", conflicts_with_all = ["nodes", "from", "matching"])]
     document: Option<String>,
-    /// Every message in which this regular expression matches, in the conversation or in all
+    /// Every message, title, tag and named text in which this regular expression matches, in the conversation or in all
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["nodes", "from"])]
     matching: Option<String>,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(crate) struct ForgetArgs {
     /// The conversation: its name or the beginning of it, its title, or `last`
     #[arg(value_name = "CONVERSATION", required_unless_present = "matching")]
     conversation: Option<String>,
-    /// Every message in which this regular expression matches, in the conversation or in all
+    /// Every message, title, tag and named text in which this regular expression matches, in the conversation or in all
     #[arg(long, value_name = "PATTERN")]
     matching: Option<String>,
     #[command(flatten)]
@@ -148,7 +148,8 @@ async fn erase(
         if output.json {
             return Ok(output.value(&Answer { plan: &plan, receipt: None })?);
         }
-        return Ok(output.line("nothing to erase")?);
+        output.line("nothing to erase")?;
+        return Ok(held(output, &plan)?);
     }
     if !how.yes {
         if output.json {
@@ -166,6 +167,7 @@ async fn erase(
         return Ok(output.value(&Answer { plan: &plan, receipt: Some(&receipt) })?);
     }
     receipt::print(output, &receipt)?;
+    held(output, &plan)?;
     Ok(output.line(&format!("`memory receipt show {}` shows this again, and `verify` checks it", receipt.id))?)
 }
 
@@ -195,7 +197,13 @@ fn preview(output: Output, plan: &ErasurePlan) -> io::Result<()> {
             grouped(*views)
         ))?;
         if target.with_title && !is_whole {
-            output.line("  its title, whose words are those of an erased message")?;
+            output.line("  its title, whose words are those of an erased message or the pattern")?;
+        }
+        if !target.tags.is_empty() {
+            output.line(&format!("  its tags {}", target.tags.join(", ")))?;
+        }
+        for document in target.documents.iter().filter(|_| !is_whole) {
+            output.line(&format!("  the text `{document}`, with all its versions"))?;
         }
         for other in &target.shared_with {
             output.line(&format!("  {other} shares some of these messages: they are erased there as well"))?;
@@ -204,5 +212,10 @@ fn preview(output: Output, plan: &ErasurePlan) -> io::Result<()> {
             output.line(&format!("  messages 1-{} are shared with its parent, and stay", target.kept))?;
         }
     }
-    Ok(())
+    held(output, plan)
+}
+
+/// Places that hold the pattern and stay.
+fn held(output: Output, plan: &ErasurePlan) -> io::Result<()> {
+    plan.held.iter().try_for_each(|held| output.line(&format!("note: {held}")))
 }

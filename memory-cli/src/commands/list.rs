@@ -11,8 +11,8 @@ use super::resolve;
 use crate::{
     Access,
     globals::Globals,
-    open,
-    output::{grouped, known},
+    news, open,
+    output::{Noted, grouped, known},
 };
 
 /// Lists the conversations, the last one spoken in first.
@@ -35,7 +35,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let config = globals.config(Access::Read)?.without_model();
+    let runtime = open(&config)?;
     resolve::check_readable(&runtime).await?;
     let options = ListOptions::default()
         .tags(args.tag.clone())
@@ -44,8 +45,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .limit(args.limit.get());
     let listing = runtime.memory.list(options).await?;
     let output = globals.output;
+    let news = news::of_erasure(&runtime, &config).await;
     if output.json {
-        return Ok(output.value(&listing)?);
+        return Ok(output.value(&Noted { answer: &listing, notices: &news })?);
     }
     if listing.conversations.is_empty() {
         output.line(if !args.tag.is_empty() || args.important || listing.archived > 0 {
@@ -59,6 +61,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             listing.conversations.iter().map(row),
         )?;
     }
+    news::print(output, &news);
     if listing.more > 0 {
         output.note(&format!("{} more: raise --limit", grouped(listing.more)));
     }
@@ -72,6 +75,7 @@ pub(super) fn row(ListedConversation { state, title, .. }: &ListedConversation) 
     let title =
         title.as_ref().map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() });
     let marks = Mark::ALL.into_iter().filter(|mark| state.is_marked(*mark)).map(|mark| format!("({mark})"));
+    let marks = state.is_erased().then(|| "(erased)".to_owned()).into_iter().chain(marks);
     [
         state.id.to_string(),
         title.unwrap_or_default(),

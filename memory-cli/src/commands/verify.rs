@@ -8,8 +8,9 @@ use crate::{
     Access,
     failure::Damage,
     globals::Globals,
+    news::{self, News},
     open,
-    output::{Output, grouped},
+    output::{Noted, Output, grouped},
 };
 
 /// Reads everything again and hashes it again.
@@ -20,10 +21,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let config = globals.config(Access::Read)?.without_model();
+    let runtime = open(&config)?;
     let one = args.conversations.named(&runtime).await?;
     let verification = runtime.store.verify(one.as_ref()).await?;
-    print(globals.output, &verification)?;
+    print(globals.output, &verification, &news::of_erasure(&runtime, &config).await)?;
     if verification.is_whole() {
         return Ok(());
     }
@@ -40,10 +42,11 @@ pub(super) fn last_line(verification: &Verification) -> String {
     format!("verified {verified} of {nodes} nodes{erased}, root {root}")
 }
 
-fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
+fn print(output: Output, verification: &Verification, news: &[News]) -> std::io::Result<()> {
     if output.json {
-        return output.value(verification);
+        return output.value(&Noted { answer: verification, notices: news });
     }
+    news::print(output, news);
     for damage in &verification.damage {
         output.line(&format!("damaged: {damage}"))?;
     }

@@ -84,6 +84,7 @@ pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     items.extend(models::look(config, globals));
     items.extend(behind(config).await);
     items.extend(languages(config).await);
+    items.extend(erasure(config).await);
     items.extend(hooks::look());
     items.extend(strategies(config, globals));
     items
@@ -147,6 +148,16 @@ async fn behind(config: &Config) -> Option<Item> {
         );
         Item::new(WHAT, State::Missing, detail).remedy("memory index")
     })
+}
+
+/// An erasure that was begun and is not completed.
+async fn erasure(config: &Config) -> Option<Item> {
+    let config = config.clone().access(Access::Read).without_model();
+    let parts = open(&config).ok()?;
+    let detail = "it was begun and is not complete: nothing reads it, but its bytes may still be in files";
+    let item =
+        Item::new("erasure", State::Wrong, detail).remedy("memory vacuum, with the backups that it names in place");
+    memory::erasing::is_pending(&parts, &config).await.ok()?.then_some(item)
 }
 
 /// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, so it comes last.
