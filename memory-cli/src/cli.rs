@@ -93,6 +93,14 @@ enum Command {
     /// tools and how clients are configured.
     #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
+    /// Keep messages or summaries out of every view and search until they are enabled
+    ///
+    /// Nothing is lost: the log keeps them, `memory verify` counts them, and `expand`, `find` and `search` show them with
+    /// --disabled. A line says where they were. Summaries over them are written again without them, and come back when
+    /// they are enabled. `memory erase` is for content that must be gone. docs/privacy.md says more.
+    Disable(disable::Args),
+    /// Bring disabled messages or summaries back
+    Enable(disable::EnableArgs),
     /// Erase messages, a conversation or what a search finds, for good and with a receipt
     ///
     /// Content goes from the log, whose segments are rewritten, from vectors, words and every other cache, from summaries,
@@ -272,6 +280,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Import(args) => import::run(&args, globals).await,
         Command::Hook(args) => hook::run(&args, globals).await,
         Command::Watch(args) => watch::run(&args, globals).await,
+        Command::Disable(args) => disable::run(&args, globals).await,
+        Command::Enable(args) => disable::enable(&args, globals).await,
         Command::Erase(args) => erase::run(&args, globals).await,
         Command::Forget(args) => erase::forget(&args, globals).await,
         Command::Receipt(args) => receipt::run(&args, globals).await,

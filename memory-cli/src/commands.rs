@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
+pub(crate) mod disable;
 pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod expand;

@@ -5,8 +5,9 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        append, backup, completions, config, demo, doctor, erase, export, find, hook, import, index, man, message,
-        model, pin, plugins, receipt, replay, restore, search, sessions, show, stats, vacuum, verify_proof, watch,
+        append, backup, completions, config, demo, disable, doctor, erase, export, find, hook, import, index, man,
+        message, model, pin, plugins, receipt, replay, restore, search, sessions, show, stats, vacuum, verify_proof,
+        watch,
     },
     output::{Noted, Of},
 };
@@ -34,8 +35,10 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("context", of::<Of<'_, Prompt>>()),
         ("context --messages", of::<ChatRequest>()),
         ("demo", of::<demo::Answer<'_>>()),
+        ("disable", of::<disable::Answer>()),
         ("doctor", of::<doctor::Answer<'_>>()),
         ("doctor (no store)", of::<doctor::NoStore<'_>>()),
+        ("enable", of::<disable::Answer>()),
         ("erase", of::<erase::Answer<'_>>()),
         ("expand", of::<message::Detail<'_>>()),
         ("export", of::<export::Answer<memory_store::Exported>>()),

@@ -34,6 +34,8 @@ pub struct Filter {
     pub tags: Vec<String>,
     /// Levels of the message, which has that of the highest summary over it; empty for any.
     pub levels: Vec<Level>,
+    /// True if disabled messages may be hits, too.
+    pub disabled: bool,
 }
 
 impl Filter {
@@ -50,18 +52,19 @@ impl Filter {
         sessions: Vec<String>,
         tags: Vec<String>,
         levels: Vec<Level>,
+        const disabled: bool,
     }
 
-    /// True if every message of every conversation passes.
+    /// True if every message of every conversation passes, but for disabled ones.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        Self { disabled: false, ..self.clone() } == Self::default()
     }
 
     /// True if the filter distinguishes messages of one conversation.
     #[must_use]
     pub fn is_by_node(&self) -> bool {
-        Self { tags: Vec::new(), ..self.clone() } != Self::default()
+        Self { tags: Vec::new(), disabled: false, ..self.clone() } != Self::default()
     }
 
     /// True if a conversation with these tags has all that are required.
@@ -166,6 +169,7 @@ mod tests {
                 relates_to: None,
                 pinned: false,
                 is_erased: false,
+                is_disabled: false,
             };
             assert_eq!(Filter::session_of(&node), None);
             node.message.metadata.insert(Filter::SESSION.to_owned(), Json::new(json).unwrap());

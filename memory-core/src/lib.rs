@@ -89,6 +89,7 @@
 //! [`View`]: view::View
 
 mod components;
+mod disabling;
 mod erasure;
 mod filter;
 mod hash;
@@ -118,6 +119,7 @@ pub mod view;
 mod wire;
 
 pub use components::{AiComponents, Attachment, AttachmentKind, ToolAnswer, ToolCall};
+pub use disabling::{DISABLED, DISABLED_TOKENS, Disabling, Disablings};
 pub use erasure::{ERASED, ERASED_TOKENS, ErasedKey, ErasedLeaf, Erasure, ErasureId, InvalidErasureId};
 pub use filter::Filter;
 pub use hash::{Hash, InvalidHash};

@@ -1,6 +1,9 @@
 //! A message at its position in a conversation.
 
-use crate::{ContentBlock, ERASED, ERASED_TOKENS, ErasedLeaf, Message, NodeId, Role, Timestamp, proof::Salt};
+use crate::{
+    ContentBlock, DISABLED, DISABLED_TOKENS, ERASED, ERASED_TOKENS, ErasedLeaf, Message, NodeId, Role, Timestamp,
+    proof::Salt,
+};
 
 /// A stored message with its metadata.
 ///
@@ -32,6 +35,10 @@ pub struct Node {
     /// True if the message was erased. Then [`Self::message`] holds [`ERASED`] alone.
     #[cfg_attr(feature = "serde", serde(rename = "erased", default, skip_serializing_if = "std::ops::Not::not"))]
     pub is_erased: bool,
+    /// True if the message is disabled. Then [`Self::message`] holds [`DISABLED`] alone, unless the whole message was
+    /// asked for.
+    #[cfg_attr(feature = "serde", serde(rename = "disabled", default, skip_serializing_if = "std::ops::Not::not"))]
+    pub is_disabled: bool,
 }
 
 impl Node {
@@ -52,6 +59,7 @@ impl Node {
             relates_to: None,
             pinned: false,
             is_erased: false,
+            is_disabled: false,
         }
     }
 
@@ -60,6 +68,19 @@ impl Node {
     pub fn erased(id: NodeId, role: Role, at: Timestamp) -> Self {
         let message = Message::new(role, vec![ContentBlock::Text(ERASED.to_owned())]);
         Self { tokens: ERASED_TOKENS, importance: 0.0, is_erased: true, ..Self::new(id, message, at) }
+    }
+
+    /// What is read of the node whose message by `role`, said at this time, is disabled.
+    #[must_use]
+    pub fn disabled(id: NodeId, role: Role, at: Timestamp) -> Self {
+        let message = Message::new(role, vec![ContentBlock::Text(DISABLED.to_owned())]);
+        Self { tokens: DISABLED_TOKENS, importance: 0.0, is_disabled: true, ..Self::new(id, message, at) }
+    }
+
+    /// True if the message was erased or is disabled, so that its content is not to be read.
+    #[must_use]
+    pub const fn is_hidden(&self) -> bool {
+        self.is_erased || self.is_disabled
     }
 
     crate::setters! {
@@ -204,6 +225,8 @@ pub struct NodeOutline {
     pub keep_out_of_summaries: bool,
     /// True if the message was erased.
     pub is_erased: bool,
+    /// True if the message is disabled. Tokens and importance are those of what stands in its place.
+    pub is_disabled: bool,
 }
 
 impl NodeOutline {
@@ -222,6 +245,7 @@ impl NodeOutline {
             pinned: false,
             keep_out_of_summaries: false,
             is_erased: false,
+            is_disabled: false,
         }
     }
 
@@ -232,6 +256,7 @@ impl NodeOutline {
         outline.tokens = node.tokens;
         outline.pinned = node.pinned;
         outline.is_erased = node.is_erased;
+        outline.is_disabled = node.is_disabled;
         outline.set_importance(node.importance);
         outline
     }
@@ -246,6 +271,19 @@ impl NodeOutline {
             keep_out_of_summaries: message.keep_out_of_summaries,
             ..Self::new(at, message.role)
         }
+    }
+
+    /// The outline of the same node, whose message is disabled. Its calls still belong to their answers.
+    #[must_use]
+    pub fn disabled(self) -> Self {
+        let (tokens, line_count) = (DISABLED_TOKENS, 1);
+        Self { is_disabled: true, tokens, line_count, importance: 0, pinned: false, ..self }
+    }
+
+    /// True if the message was erased or is disabled, so that its content is not to be read.
+    #[must_use]
+    pub const fn is_hidden(&self) -> bool {
+        self.is_erased || self.is_disabled
     }
 
     /// Importance in 0..=1.

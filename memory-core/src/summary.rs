@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Hash, NodeRange, SummaryId, text::is_hidden};
+use crate::{DISABLED, DISABLED_TOKENS, Hash, NodeRange, SummaryId, text::is_hidden};
 
 /// Compression of a node in a view. The numbers are fixed.
 ///
@@ -63,13 +63,25 @@ pub struct Summary {
     pub id: SummaryId,
     /// Its content and coverage.
     pub body: SummaryDraft,
+    /// True if the summary is disabled. Then its text is [`DISABLED`], unless the whole summary was asked for.
+    #[cfg_attr(feature = "serde", serde(rename = "disabled", default, skip_serializing_if = "std::ops::Not::not"))]
+    pub is_disabled: bool,
 }
 
 impl Summary {
     /// The summary recorded under this number.
     #[must_use]
     pub fn new(id: SummaryId, body: SummaryDraft) -> Self {
-        Self { id, body }
+        Self { id, body, is_disabled: false }
+    }
+
+    /// What is read of the same summary while it is disabled.
+    #[must_use]
+    pub fn disabled(mut self) -> Self {
+        self.body.text = DISABLED.to_owned();
+        self.body.tokens = DISABLED_TOKENS;
+        self.body.metadata.topics.clear();
+        Self { is_disabled: true, ..self }
     }
 }
 
@@ -89,6 +101,8 @@ pub struct SummaryOutline {
     pub tokens: u32,
     /// True for a summary that was written for a view of a small budget and is in no tree.
     pub for_view: bool,
+    /// True if the summary is disabled.
+    pub is_disabled: bool,
 }
 
 impl SummaryOutline {
@@ -102,19 +116,26 @@ impl SummaryOutline {
             children: draft.children.as_slice().into(),
             tokens: draft.tokens,
             for_view: draft.for_view,
+            is_disabled: false,
         }
     }
 
     /// The outline of a summary without children and tokens.
     #[must_use]
     pub fn new(id: SummaryId, level: Level, span: NodeRange) -> Self {
-        Self { id, level, span, children: Box::default(), tokens: 0, for_view: false }
+        Self { id, level, span, children: Box::default(), tokens: 0, for_view: false, is_disabled: false }
     }
 
     crate::setters! {
         children: Box<[SummaryId]>,
         const tokens: u32,
         const for_view: bool,
+    }
+
+    /// The outline of the same summary, which is disabled.
+    #[must_use]
+    pub fn disabled(self) -> Self {
+        Self { tokens: DISABLED_TOKENS, is_disabled: true, ..self }
     }
 }
 

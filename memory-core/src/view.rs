@@ -224,6 +224,8 @@ pub enum Shown {
     Lost(NodeRange),
     /// One line in place of messages that the manager leaves out.
     Omitted(NodeRange),
+    /// One line in place of messages that are disabled.
+    Disabled(NodeRange),
     /// A standing line: a part of a message's text, in bytes, that lies within it and on character boundaries.
     Excerpt {
         /// The message.
@@ -251,7 +253,7 @@ impl Shown {
         match self {
             Self::Messages(run) => run.count(),
             Self::Summaries { count, .. } => *count,
-            Self::Lost(_) | Self::Omitted(_) | Self::Excerpt { .. } | Self::Part { .. } => 1,
+            Self::Lost(_) | Self::Omitted(_) | Self::Disabled(_) | Self::Excerpt { .. } | Self::Part { .. } => 1,
         }
     }
 }
@@ -301,7 +303,7 @@ pub fn check_view(
     };
     for ShownRun { shown, .. } in &draft.history {
         match *shown {
-            Shown::Messages(run) | Shown::Lost(run) | Shown::Omitted(run) => follow(run)?,
+            Shown::Messages(run) | Shown::Lost(run) | Shown::Omitted(run) | Shown::Disabled(run) => follow(run)?,
             Shown::Excerpt { node, .. } | Shown::Part { node, .. } => {
                 return Err(format!("a view shows a part of node {node} as its history"));
             }

@@ -94,6 +94,9 @@ struct WrittenHit<'a> {
     speaker: &'a str,
     /// Its text.
     text: String,
+    /// True if it is disabled.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    disabled: bool,
     /// How well it answers.
     score: Score,
     /// The probability that it bears on the question, 0 to 1.
@@ -108,6 +111,7 @@ written_as!(Hit, WrittenHit<'_>: |hit| WrittenHit {
     at: hit.node.at,
     speaker: hit.node.message.voice(),
     text: hit.node.message.text(),
+    disabled: hit.node.is_disabled,
     score: hit.score,
     relevance: hit.relevance,
     signals: &hit.signals,
@@ -127,6 +131,10 @@ struct WrittenState<'a> {
     archived: bool,
     /// How many messages it has.
     nodes: u64,
+    /// How many of them were erased.
+    erased: u64,
+    /// How many of them are disabled.
+    disabled: u64,
     /// Tokens of its messages.
     tokens: u64,
     /// How many summaries it has.
@@ -150,6 +158,8 @@ written_as!(ConversationState, WrittenState<'_>: |state| WrittenState {
     important: state.is_marked(Mark::Important),
     archived: state.is_marked(Mark::Archived),
     nodes: state.nodes,
+    erased: state.erased,
+    disabled: state.disabled,
     tokens: state.tokens,
     summaries: state.summaries,
     views: state.views,

@@ -59,6 +59,7 @@ mod compaction_queue;
 mod conversation;
 mod counts;
 mod details;
+mod disabling;
 mod documents;
 mod error;
 mod events;

@@ -110,7 +110,7 @@ impl Conversation {
             let read = self.parts.store.readable_nodes(&self.id, run).await?;
             losses.extend(&read.losses);
             let is_said = |node: &&memory_core::Node| {
-                !node.is_erased && !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none()
+                !node.is_hidden() && !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none()
             };
             read.nodes
                 .iter()

@@ -66,7 +66,7 @@ impl Conversation {
             text: redactor.redact(said(&node.message).trim()),
         };
         let is_said = |node: &&Node| {
-            !node.is_erased && !node.message.keep_out_of_summaries && !said(&node.message).trim().is_empty()
+            !node.is_hidden() && !node.message.keep_out_of_summaries && !said(&node.message).trim().is_empty()
         };
         let asked = nodes.iter().rev().filter(is_said).find(|node| node.message.begins_prompt());
         let answered = nodes.iter().rev().filter(is_said).find(|node| node.message.role == Role::Assistant);

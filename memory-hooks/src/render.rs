@@ -184,6 +184,8 @@ pub(crate) enum Body {
     Lost,
     /// Nothing, since the manager leaves the messages out.
     Omitted,
+    /// Nothing, since the messages are disabled.
+    Disabled,
 }
 
 impl Part {
@@ -212,6 +214,11 @@ impl Part {
     /// A line in place of messages that are left out.
     pub(crate) fn omitted(nodes: NodeRange, reason: &str) -> Self {
         Self { kind: PieceKind::Omitted, body: Body::Omitted, ..Self::lost(nodes, reason) }
+    }
+
+    /// A line in place of messages that are disabled.
+    pub(crate) fn disabled(nodes: NodeRange, reason: &str) -> Self {
+        Self { kind: PieceKind::Disabled, body: Body::Disabled, ..Self::lost(nodes, reason) }
     }
 
     /// A byte range of a message's text as a standing line; `None` if the text has no such part.
@@ -245,21 +252,21 @@ impl Part {
     fn summary(&self) -> Option<SummaryId> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.id),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
         }
     }
 
     fn excerpt(&self) -> Option<Range<usize>> {
         match &self.body {
             Body::Excerpt { bytes, .. } => Some(bytes.clone()),
-            Body::Message(_) | Body::Summary { .. } | Body::Lost | Body::Omitted => None,
+            Body::Message(_) | Body::Summary { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
         }
     }
 
     fn speaker(&self) -> Option<String> {
         match &self.body {
             Body::Message(node) | Body::Excerpt { node, .. } => Some(label(&node.message)),
-            Body::Summary { .. } | Body::Lost | Body::Omitted => None,
+            Body::Summary { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
         }
     }
 
@@ -267,7 +274,7 @@ impl Part {
         let times = match &self.body {
             Body::Message(node) | Body::Excerpt { node, .. } => [node.at; 2],
             Body::Summary { from, to, .. } => [*from, *to],
-            Body::Lost | Body::Omitted => return None,
+            Body::Lost | Body::Omitted | Body::Disabled => return None,
         };
         Some(times).filter(|times| times.iter().all(|at| at.is_known()))
     }
@@ -275,7 +282,7 @@ impl Part {
     fn level(&self) -> Option<Level> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.body.level),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
         }
     }
 

@@ -193,7 +193,7 @@ async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result
         let Some(run) = run else { break };
         let read = parts.store.readable_nodes(id, run).await?;
         losses.extend(&read.losses);
-        read.nodes.iter().filter(|node| !node.is_erased).for_each(|node| reader.add(node, total));
+        read.nodes.iter().filter(|node| !node.is_hidden()).for_each(|node| reader.add(node, total));
         first = last + 1;
     }
     Ok((reader, losses))
@@ -214,7 +214,7 @@ async fn standing_statements(
             continue;
         }
         let read = parts.store.readable_nodes(id, NodeRange::single(line.node)).await?;
-        let Some(statement) = read.nodes.first().filter(|node| !node.is_erased).and_then(|node| stated(node, line))
+        let Some(statement) = read.nodes.first().filter(|node| !node.is_hidden()).and_then(|node| stated(node, line))
         else {
             continue;
         };

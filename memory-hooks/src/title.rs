@@ -94,7 +94,7 @@ async fn of_subjects(store: &dyn Store, id: &ConversationId, nodes: u64) -> Resu
 /// excluded from summaries are skipped, and so are erased ones, instructions and tools.
 fn of_beginning(nodes: &[Node]) -> Option<String> {
     let is_said =
-        |node: &&Node| !node.is_erased && !node.message.keep_out_of_summaries && node.message.said_as() != Role::Tool;
+        |node: &&Node| !node.is_hidden() && !node.message.keep_out_of_summaries && node.message.said_as() != Role::Tool;
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);
     let texts: Vec<_> = by(Role::User).chain(by(Role::Assistant)).map(|node| words(&node.message)).collect();
     let of_matter: Vec<_> = texts.iter().filter(|text| memory_strategies::has_matter(text)).collect();

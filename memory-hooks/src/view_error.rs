@@ -147,6 +147,9 @@ impl fmt::Display for Difference {
             Self::Text(Shown::Omitted(nodes)) => {
                 write!(f, "the line for messages {nodes}, which were left out, says something else")
             }
+            Self::Text(Shown::Disabled(nodes)) => {
+                write!(f, "the line for disabled messages {nodes} says something else")
+            }
             Self::Text(Shown::Lost(nodes)) => write!(f, "the line for lost messages {nodes} says something else"),
             Self::Question => f.write_str("the question, or what joins the pieces, says something else"),
             Self::Conversation { nodes, then } => {

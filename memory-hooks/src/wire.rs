@@ -120,7 +120,8 @@ written_as!(NodeDetails, WrittenDetails<'_>: |details| {
 struct WrittenPiece<'a> {
     /// Id of the piece, the same in every prompt.
     id: String,
-    /// Kind: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `standing`, `recalled` or `question`.
+    /// Kind: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `disabled`, `standing`, `recalled` or
+    /// `question`.
     kind: PieceKind,
     /// Other conversation that the piece was recalled from.
     conversation: Option<&'a ConversationId>,

@@ -105,7 +105,7 @@ impl Archive {
             let Some(run) = run else { break };
             // Unreadable messages count as 0 bytes.
             let mut sizes = vec![0; usize::try_from(run.count()).unwrap_or_default()];
-            for node in source.readable_nodes(&of.id, run).await?.nodes {
+            for node in source.whole_nodes(&of.id, run).await?.nodes {
                 let at = usize::try_from(node.id.get() - first).unwrap_or(usize::MAX);
                 if let Some(size) = sizes.get_mut(at) {
                     *size = canonical_bytes(&node.message, node.at).len() as u64;

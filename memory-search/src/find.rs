@@ -45,13 +45,23 @@ pub struct FindRequest {
     pub max_time: Option<Duration>,
     /// Ends the search like the time limit, once it becomes true; `None` by default.
     pub stop: Option<Arc<AtomicBool>>,
+    /// True to search disabled messages, too.
+    pub disabled: bool,
 }
 
 impl FindRequest {
     /// All matches of a pattern in a scope.
     #[must_use]
     pub fn new(pattern: &str, scope: Scope) -> Self {
-        Self { pattern: pattern.to_owned(), scope, range: None, limit: usize::MAX, max_time: None, stop: None }
+        Self {
+            pattern: pattern.to_owned(),
+            scope,
+            range: None,
+            limit: usize::MAX,
+            max_time: None,
+            stop: None,
+            disabled: false,
+        }
     }
 
     memory_core::setters! {
@@ -59,6 +69,7 @@ impl FindRequest {
         const limit: usize,
         into max_time: Option<Duration>,
         into stop: Option<Arc<AtomicBool>>,
+        const disabled: bool,
     }
 }
 
@@ -214,7 +225,8 @@ pub async fn find(source: &dyn Source, request: &FindRequest) -> Result<Found, F
     let mut runs = runs(source, request).await?.into_iter();
     let deadline = Deadline { begun: Instant::now(), max: request.max_time, stop: request.stop.clone() };
     let found = Found::default();
-    let mut search = Search { source, pattern, limit: request.limit, deadline, is_first: true, found };
+    let FindRequest { limit, disabled, .. } = *request;
+    let mut search = Search { source, pattern, limit, disabled, deadline, is_first: true, found };
     while let Some((conversation, run)) = runs.next() {
         match search.conversation(&conversation, run).await? {
             End::Reached => {}
@@ -262,6 +274,7 @@ struct Search<'a> {
     source: &'a dyn Source,
     pattern: Pattern,
     limit: usize,
+    disabled: bool,
     deadline: Deadline,
     /// True until a message was searched.
     is_first: bool,
@@ -284,11 +297,15 @@ impl Search<'_> {
         let mut rest = Some(run);
         while let Some(left) = rest {
             let piece = piece(&outline, left);
-            let read = self.source.readable_nodes(id, piece).await?;
+            let read = match self.disabled {
+                true => self.source.whole_nodes(id, piece).await?,
+                false => self.source.readable_nodes(id, piece).await?,
+            };
             if !read.losses.is_empty() {
                 self.found.losses.entry(id.clone()).or_default().extend(&read.losses);
             }
-            for node in read.nodes.into_iter().filter(|node| !node.is_erased) {
+            let is_searched = |node: &Node| !node.is_erased && (self.disabled || !node.is_disabled);
+            for node in read.nodes.into_iter().filter(is_searched).collect::<Vec<_>>() {
                 yield_now().await;
                 match self.message(id, &node) {
                     End::Reached => {}

@@ -89,7 +89,7 @@ impl Late<'_> {
                 left_out += 1;
                 continue;
             }
-            let read = self.source.readable_nodes(conversation, NodeRange::single(*node)).await?;
+            let read = self.source.whole_nodes(conversation, NodeRange::single(*node)).await?;
             let Some(text) = read.nodes.first().filter(|node| !node.is_erased).map(|node| indexed_text(&node.message))
             else {
                 continue;

@@ -17,12 +17,20 @@ use crate::ranking::{Candidate, Pool};
 #[derive(Debug)]
 pub(crate) struct Reads<'a> {
     source: &'a dyn Source,
+    /// True to read disabled messages as they were said.
+    whole: bool,
     read: HashMap<ConversationId, HashMap<NodeId, Arc<Node>>>,
 }
 
 impl<'a> Reads<'a> {
     pub(crate) fn new(source: &'a dyn Source) -> Self {
-        Self { source, read: HashMap::new() }
+        Self { source, whole: false, read: HashMap::new() }
+    }
+
+    /// The same reads, with disabled messages as they were said if `whole`.
+    pub(crate) fn whole(mut self, whole: bool) -> Self {
+        self.whole = whole;
+        self
     }
 
     /// A node that was read before.
@@ -48,7 +56,10 @@ impl<'a> Reads<'a> {
         let missing = NodeRange::merge(run.iter().filter(is_missing).map(NodeRange::single).collect());
         let mut losses = Losses::default();
         for run in missing {
-            let read = self.source.readable_nodes(conversation, run).await?;
+            let read = match self.whole {
+                true => self.source.whole_nodes(conversation, run).await?,
+                false => self.source.readable_nodes(conversation, run).await?,
+            };
             losses.extend(&read.losses);
             let nodes = read.nodes.into_iter().map(|node| (node.id, Arc::new(node)));
             self.read.entry(conversation.clone()).or_default().extend(nodes);

@@ -199,7 +199,10 @@ impl HybridRetriever {
         pool.note_erased(states.iter().map(|state| state.erased).sum());
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
         let admits_none = selection.notice();
-        let selection = selection.without_own_tools(&pool);
+        let mut selection = selection.without_own_tools(&pool);
+        for (place, state) in states.iter().enumerate().filter(|(_, state)| state.disabled > 0 && !filter.disabled) {
+            selection = selection.without_disabled(&pool, place, &self.source.outline(&state.id).await?);
+        }
         let weighed = weighed.unwrap_or_else(|| pool.weigh(&pool.asked(question)));
         pool.add_titles(states.iter().map(|state| self.words.title_share(state, &weighed)));
         let evidence = pool.words(&weighed);
@@ -216,7 +219,8 @@ impl HybridRetriever {
         notices.extend(admits_none);
         let ranking = Ranking::new(pool, selection, &ends_of(question), evidence, cosines);
         let cross_encoder = self.cross_encoder.as_ref();
-        Ok(Ranked { ranking, late, cross_encoder, reads: Reads::new(&*self.source), notices, stopwatch })
+        let reads = Reads::new(&*self.source).whole(filter.disabled);
+        Ok(Ranked { ranking, late, cross_encoder, reads, notices, stopwatch })
     }
 
     /// Chooses the conversations of a large scope to rank.

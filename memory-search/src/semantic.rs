@@ -309,7 +309,7 @@ impl<'a> Vectors<'a> {
         let mut pieces = 0;
         for (part, through) in begins {
             for node in (through + 1..=part.nodes as u64).filter_map(NodeId::new) {
-                let read = source.readable_nodes(&part.conversation, NodeRange::single(node)).await?;
+                let read = source.whole_nodes(&part.conversation, NodeRange::single(node)).await?;
                 let texts = read.nodes.iter().filter(|node| !node.is_erased).map(|node| indexed_text(&node.message));
                 pieces += texts.map(|text| text.len().div_ceil(PIECE_BYTES) as u64).sum::<u64>();
                 if pieces > MAX_BACKLOG_PIECES {

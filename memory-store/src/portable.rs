@@ -27,9 +27,11 @@ const WITH_OWNER: u32 = 2;
 const WITH_NOTES: u32 = 3;
 /// Version of the lines of a conversation with summaries that serve single views, with or without owner and notes.
 const WITH_VIEWS: u32 = 4;
-/// Version of the lines of a conversation with erased messages, with or without the others; the highest that this module
-/// reads.
+/// Version of the lines of a conversation with erased messages, with or without the others.
 const WITH_ERASED: u32 = 5;
+/// Version of the lines of a conversation with disabled messages or summaries, with or without the others; the highest
+/// that this module reads.
+const WITH_DISABLED: u32 = 6;
 /// Bytes of lines that are held at once, apart from one line that is longer.
 const RUN_BYTES: usize = 4 << 20;
 /// Most nodes, summaries or notes that are held at once.

@@ -3,6 +3,7 @@
 mod append;
 mod browse;
 mod conversations;
+mod disable;
 mod erase;
 mod expand;
 mod files;
@@ -37,7 +38,7 @@ pub struct Options {
     pub profile: Profile,
     /// True if a model may append messages to conversations; off by default.
     pub append: bool,
-    /// True if a model may erase messages for good; off by default.
+    /// True if a model may disable messages and erase them for good; off by default.
     pub erase: bool,
     /// True if the file-style memory tool of Anthropic's models is offered; off by default.
     pub memory_tool: bool,
@@ -228,7 +229,7 @@ struct Registered {
 }
 
 /// All tools, in the order of the list.
-const TOOLS: [Registered; 14] = [
+const TOOLS: [Registered; 15] = [
     always::<search::Search>(),
     always::<expand::Expand>(),
     always::<find::Find>(),
@@ -241,6 +242,7 @@ const TOOLS: [Registered; 14] = [
     only_if::<scratchpad::Set>(|options| options.scratchpad),
     only_if::<scratchpad::Append>(|options| options.scratchpad),
     only_if::<append::Append>(|options| options.append),
+    only_if::<disable::Disable>(|options| options.erase),
     only_if::<erase::Erase>(|options| options.erase),
     only_if::<files::Files>(|options| options.memory_tool),
 ];

@@ -15,7 +15,8 @@
 use std::path::PathBuf;
 
 use memory_core::{
-    ConversationId, InvalidConversationId, Mark, Message, MessageKey, Node, NodeId, NodeRange, SummaryId, Timestamp,
+    ConversationId, Disabling, InvalidConversationId, Mark, Message, MessageKey, Node, NodeId, NodeRange, SummaryId,
+    Timestamp,
     port::{
         Appended, CachedInMemory, CompactionReport, ConversationState, IndexReport, ManagerState, Query, Retrieved,
     },
@@ -111,6 +112,12 @@ waiting! { Conversation, "memory_hooks::Conversation":
     messages(range: NodeRange) -> Vec<Node>;
     overview() -> ConversationState;
     pin(node: NodeId, pinned: bool) -> ();
+    disable(nodes: Vec<NodeRange>, by: &str) -> Disabling;
+    enable(nodes: Vec<NodeRange>, by: &str) -> Disabling;
+    disable_summaries(summaries: Vec<SummaryId>, by: &str) -> Disabling;
+    enable_summaries(summaries: Vec<SummaryId>, by: &str) -> Disabling;
+    disablings() -> Vec<Disabling>;
+    whole_messages(range: NodeRange) -> Vec<Node>;
     title() -> Option<Title>;
     set_title(title: &str) -> ();
     tags() -> Vec<String>;

@@ -22,7 +22,7 @@
 //!    names, such as notes of a model, in the log. [`text::fenced`] and [`text::quoted`] mark quoted text as data.
 //!
 //! 7. [`Memory::plan_erasure`] shows what an erasure would remove, [`Memory::erase`] removes it for good and returns a
-//!    receipt.
+//!    receipt. [`Conversation::disable`] only keeps messages out of views and searches, until [`Conversation::enable`].
 //!
 //! # Modules
 //!
@@ -104,8 +104,8 @@ pub use memory::{Memory, open};
 #[doc(hidden)]
 pub use memory_core::setters;
 pub use memory_core::{
-    Attachment, AttachmentKind, ContentBlock, ConversationId, Filter, InvalidConversationId, Json, Level, Mark, Media,
-    Message, MessageKey, Node, NodeId, NodeKind, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp,
+    Attachment, AttachmentKind, ContentBlock, ConversationId, Disabling, Filter, InvalidConversationId, Json, Level,
+    Mark, Media, Message, MessageKey, Node, NodeId, NodeKind, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp,
     port::{Appended, ConversationState, Conversations, Hit, NoteChange, Notice, Query, Retrieved, Scope},
     time::{Edge, Period, TimeRange, TimeWords},
 };

@@ -118,6 +118,15 @@ class Bridge:
         """
         return self.call(op="erase", what=what, by=by, backups=backups or [])["receipt"]
 
+    def disable(self, conversation: str, nodes: list[Any], *, by: str = "") -> list[dict[str, Any]]:
+        """Keeps messages (numbers, or `[first, last]`) out of every view and search until `enable`; nothing is lost.
+        Returns what changed."""
+        return self.call(op="disable", conversation=conversation, nodes=nodes, by=by)["changes"]
+
+    def enable(self, conversation: str, nodes: list[Any], *, by: str = "") -> list[dict[str, Any]]:
+        """Brings disabled messages back. Returns what changed."""
+        return self.call(op="enable", conversation=conversation, nodes=nodes, by=by)["changes"]
+
     def receipts(self) -> list[dict[str, Any]]:
         """The receipts of all erasures, the last one first."""
         return self.call(op="receipts")["receipts"]

@@ -152,6 +152,9 @@ def test_what_is_erased_is_gone_and_has_a_receipt(store, bridge):
     receipt = bridge.erase(matching="zebra[0-9]+", by="a test")
     assert receipt["scan"]["found"] == 0
     assert [message.content for message in history.messages] == ["Noted."]
+    assert bridge.disable("trip", [2], by="a test")[0]["nodes"] == [[2, 2]] and history.messages == []
+    bridge.enable("trip", [[1, 2]])
+    assert [message.content for message in history.messages] == ["Noted."]
     assert history.erase()["by"] == "" and history.messages == []
     assert len(bridge.receipts()) == 2
     assert bridge.erase(conversation="trip", all=True) is None

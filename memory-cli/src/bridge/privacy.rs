@@ -1,10 +1,10 @@
-//! Requests to erase for good, and the receipts of it.
+//! Requests to erase for good, the receipts of it, and requests to disable.
 
 use memory::{
-    FindRequest, Memory, Scope,
+    Conversation, FindRequest, Memory, Scope,
     erasing::{EraseOptions, EraseRequest, ErasurePlan},
 };
-use memory_core::{ConversationId, NodeId, NodeRange, OwnerId};
+use memory_core::{ConversationId, NodeId, NodeRange, OwnerId, SummaryId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -23,6 +23,26 @@ pub(crate) enum PrivacyRequest {
         by: String,
         #[serde(default)]
         backups: Vec<std::path::PathBuf>,
+    },
+    /// Keeps messages or summaries out of every view and search.
+    Disable {
+        conversation: String,
+        #[serde(default)]
+        nodes: Vec<Nodes>,
+        #[serde(default)]
+        summaries: Vec<SummaryId>,
+        #[serde(default)]
+        by: String,
+    },
+    /// Brings them back.
+    Enable {
+        conversation: String,
+        #[serde(default)]
+        nodes: Vec<Nodes>,
+        #[serde(default)]
+        summaries: Vec<SummaryId>,
+        #[serde(default)]
+        by: String,
     },
     /// Asks for the receipts of all erasures, the last one first.
     Receipts {},
@@ -49,7 +69,7 @@ pub(crate) enum Nodes {
 }
 
 impl PrivacyRequest {
-    pub(super) const OPS: [&'static str; 3] = ["plan_erasure", "erase", "receipts"];
+    pub(super) const OPS: [&'static str; 5] = ["plan_erasure", "erase", "disable", "enable", "receipts"];
 
     pub(super) async fn answer(self, memory: &Memory) -> Result<Value, BridgeError> {
         match self {
@@ -63,9 +83,39 @@ impl PrivacyRequest {
                 let receipt = memory.erase(plan.clone(), options).await?;
                 Ok(json!({"plan": plan, "receipt": receipt}))
             }
+            Self::Disable { conversation, nodes, summaries, by } => {
+                let conversation = named(memory, &conversation)?;
+                let mut changes = Vec::new();
+                if !nodes.is_empty() {
+                    changes.push(conversation.disable(runs(nodes), &by).await?);
+                }
+                if !summaries.is_empty() {
+                    changes.push(conversation.disable_summaries(summaries, &by).await?);
+                }
+                Ok(json!({"changes": changes}))
+            }
+            Self::Enable { conversation, nodes, summaries, by } => {
+                let conversation = named(memory, &conversation)?;
+                let mut changes = Vec::new();
+                if !nodes.is_empty() {
+                    changes.push(conversation.enable(runs(nodes), &by).await?);
+                }
+                if !summaries.is_empty() {
+                    changes.push(conversation.enable_summaries(summaries, &by).await?);
+                }
+                Ok(json!({"changes": changes}))
+            }
             Self::Receipts {} => Ok(json!({"receipts": memory.receipts().await?})),
         }
     }
+}
+
+fn named(memory: &Memory, name: &str) -> Result<Conversation, BridgeError> {
+    memory.conversation(name).map_err(|error| BridgeError::Config(error.to_string()))
+}
+
+fn runs(nodes: Vec<Nodes>) -> Vec<NodeRange> {
+    nodes.into_iter().map(Nodes::run).collect()
 }
 
 impl What {
@@ -75,7 +125,7 @@ impl What {
 
     fn request(self) -> Result<EraseRequest, BridgeError> {
         let malformed = |why: &str| BridgeError::Malformed(format!("`what`: {why}"));
-        let nodes: Vec<_> = self.nodes.into_iter().map(Nodes::run).collect();
+        let nodes = runs(self.nodes);
         let id = self.conversation.map(|name| ConversationId::new(&name)).transpose();
         let id = id.map_err(|error| BridgeError::Config(error.to_string()))?;
         match (id, nodes.is_empty(), self.all, self.document, self.matching, self.owner) {

@@ -8,7 +8,12 @@ use super::{
     message::{self, Detail},
     prove, resolve,
 };
-use crate::{Access, failure::Damage, globals::Globals, open};
+use crate::{
+    Access,
+    failure::{Damage, Usage},
+    globals::Globals,
+    open,
+};
 
 /// Prints a message exactly as it was said.
 #[derive(Debug, ClapArgs)]
@@ -24,13 +29,26 @@ pub(crate) struct Args {
     /// Print the text exactly, for a program: without this flag, terminal control characters are escaped
     #[arg(long, conflicts_with = "proof")]
     raw: bool,
+    /// Print the message although it is disabled
+    #[arg(long)]
+    disabled: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
-    let node = conversation.expand(args.node).await?;
+    let mut node = conversation.expand(args.node).await?;
+    if node.is_disabled && args.disabled {
+        let whole = conversation.whole_messages(NodeRange::single(args.node)).await?;
+        node = whole.into_iter().next().with_context(|| format!("node {} cannot be read", args.node))?;
+    } else if node.is_disabled {
+        let shown = format!("message {} is disabled: --disabled prints it", args.node);
+        if args.proof {
+            return Err(Usage(shown).into());
+        }
+        globals.output.note(&shown);
+    }
     if args.proof {
         let proofs = prove::proofs(&*runtime.store, &id).await?;
         let proof = MessageProof::new(id, &node, &proofs)
@@ -39,8 +57,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     if globals.output.json && !args.raw {
         let found = conversation.details(NodeRange::single(args.node)).await?;
-        let details = found.nodes.first().with_context(|| format!("node {} cannot be read", args.node))?;
-        return Ok(globals.output.value(&Detail::of(&id, details))?);
+        let mut details =
+            found.nodes.into_iter().next().with_context(|| format!("node {} cannot be read", args.node))?;
+        if node.is_disabled {
+            details.node = node;
+        }
+        return Ok(globals.output.value(&Detail::of(&id, &details))?);
     }
     globals.output.note(&format!("{id}, node {}", message::heading(&node)));
     let text = node.message.text();

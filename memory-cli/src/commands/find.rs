@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Messages shown before and after each one that matches, at most 20
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=message::MOST_AROUND))]
     context: u64,
+    /// Also search disabled messages
+    #[arg(long)]
+    disabled: bool,
     /// The time limit of the search, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     max_seconds: u64,
@@ -87,7 +90,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let max_time = Duration::from_secs(args.max_seconds);
     let scope = Scope::only(conversations.iter().cloned().collect());
-    let request = FindRequest::new(&args.pattern, scope).range(range).limit(args.limit).max_time(max_time);
+    let request = FindRequest::new(&args.pattern, scope)
+        .range(range)
+        .limit(args.limit)
+        .max_time(max_time)
+        .disabled(args.disabled);
     let mut found = find(&*runtime.store, &request).await.map_err(explained)?;
     let excerpts = excerpts(&*runtime.store, &mut found, args.context).await?;
     let output = globals.output;

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Also offer a tool that appends messages to conversations
     #[arg(long)]
     allow_append: bool,
-    /// Also offer a tool that erases messages for good
+    /// Also offer tools that disable messages and erase them for good
     #[arg(long)]
     allow_erase: bool,
     /// Also offer the file-style memory tool that Anthropic's models know

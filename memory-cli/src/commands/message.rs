@@ -59,8 +59,9 @@ impl<'a> Detail<'a> {
 pub(super) fn heading(node: &Node) -> String {
     let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
     let pinned = if node.pinned { ", pinned" } else { "" };
+    let disabled = if node.is_disabled { ", disabled" } else { "" };
     let model = node.message.model().map(|model| format!(" ({model})")).unwrap_or_default();
-    format!("{}: {}{model}, {at}{pinned}", node.id, node.message.voice())
+    format!("{}: {}{model}, {at}{pinned}{disabled}", node.id, node.message.voice())
 }
 
 /// The beginning of a message's text, with its speaker.

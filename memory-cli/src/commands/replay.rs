@@ -192,6 +192,8 @@ struct Pieces {
     lost: u64,
     /// Messages that the manager left out.
     omitted: u64,
+    /// Messages that were disabled.
+    disabled: u64,
     /// Standing lines.
     standing: u64,
     /// Recalled messages.
@@ -207,6 +209,7 @@ impl Pieces {
                 Shown::Summaries { count, .. } => pieces.summaries += count,
                 Shown::Lost(nodes) => pieces.lost += nodes.count(),
                 Shown::Omitted(nodes) => pieces.omitted += nodes.count(),
+                Shown::Disabled(nodes) => pieces.disabled += nodes.count(),
                 Shown::Excerpt { .. } | Shown::Part { .. } => {}
             }
         }

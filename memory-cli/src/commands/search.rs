@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Also say why each hit has its rank
     #[arg(long)]
     explain: bool,
+    /// Also find disabled messages
+    #[arg(long)]
+    disabled: bool,
     // The filter is last, since its heading would stand over any options after it.
     #[command(flatten)]
     filter: FilterArgs,
@@ -107,7 +110,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let scope = Scope::only(args.conversations.ids(&runtime).await?);
     let query = Query::new(&args.question, scope)
-        .filter(args.filter.filter()?)
+        .filter(args.filter.filter()?.disabled(args.disabled))
         .limit(args.limit.get())
         .min_relevance(args.min_relevance);
     let mut found = runtime.memory.search(query).await?;

@@ -60,6 +60,11 @@ fn what_a_bridge_erases_is_gone_and_has_a_receipt() {
     assert_eq!((&erased["receipt"]["by"], &erased["receipt"]["scan"]["found"]), (&json!("Ann"), &json!(0)));
     let listed = bridge.ask(&json!({"op": "list_items", "conversation": "trip"}));
     assert_eq!(listed["items"].as_array().unwrap().len(), 2, "{listed}");
+    let hidden = bridge.ask(&json!({"op": "disable", "conversation": "trip", "nodes": [2], "by": "Ann"}));
+    assert_eq!((&hidden["changes"][0]["nodes"], &hidden["changes"][0]["disabled"]), (&json!([[2, 2]]), &json!(true)));
+    let listed = bridge.ask(&json!({"op": "list_items", "conversation": "trip"}));
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
+    bridge.ask(&json!({"op": "enable", "conversation": "trip", "nodes": [[1, 3]]}));
     let nodes = json!({"conversation": "trip", "nodes": [[2, 3]]});
     bridge.ask(&json!({"op": "erase", "what": nodes}));
     assert_eq!(bridge.ask(&json!({"op": "erase", "what": nodes}))["receipt"], Value::Null);

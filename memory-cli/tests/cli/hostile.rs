@@ -327,6 +327,18 @@ const CASES: &[Case] = &[
         refused(store, &["verify"]);
         refused(store, &["verify", "--conversation", HIDDEN_NAME]);
     }),
+    ("disable", |store| {
+        refused(store, &["disable", "-c", H, "1"]);
+        refused(store, &["disable", "-c", HIDDEN_NAME, H]);
+        run(store, &["disable", "-c", HIDDEN_NAME, "1", "--by", H], false);
+        run(store, &["disable", "-c", HIDDEN_NAME, "--list"], false);
+        run(store, &["disable", "--matching", H], false);
+    }),
+    ("enable", |store| {
+        refused(store, &["enable", "-c", H, "--all"]);
+        run(store, &["enable", "-c", HIDDEN_NAME, "--all", "--by", H], false);
+        run(store, &["enable", "--matching", H], false);
+    }),
     ("erase", |store| {
         refused(store, &["erase", "-c", HIDDEN_NAME, "1"]);
         run(store, &["erase", "-c", HIDDEN_NAME, "1", "--yes", "--by", H], false);

@@ -437,6 +437,8 @@ fn erased(check: &mut Check) {
     check.json(&store, "receipt show", &["receipt", "show"]);
     check.json(&store, "receipt verify", &["receipt", "verify"]);
     check.json(&store, "verify", &["verify"]);
+    check.json(&store, "disable", &["disable", "-c", "trip", "20-21"]);
+    check.json(&store, "enable", &["enable", "-c", "trip", "--all"]);
 }
 
 /// Standard output of a command that must exit with 4.

@@ -14,6 +14,7 @@ mod configuration;
 #[cfg(unix)]
 mod credentials;
 mod databases;
+mod disabling;
 mod erasing;
 mod eval_data;
 mod exchange;

@@ -26,6 +26,7 @@ pub(crate) fn outline(letter: char) -> NodeOutline {
         relates_to: None,
         pinned: false,
         is_erased: false,
+        is_disabled: false,
     });
     (outline.calls, outline.answers) = (calls, answers);
     outline
@@ -49,7 +50,7 @@ pub(crate) fn summary(summaries: &[Summary], level: Level, span: NodeRange, chil
         for_view: false,
         erased: 0,
     };
-    Summary { id: SummaryId::from_index(summaries.len()), body }
+    Summary::new(SummaryId::from_index(summaries.len()), body)
 }
 
 /// The tree of these nodes and summaries under the default policy.

@@ -45,6 +45,7 @@ pub struct Tree {
     full: Runs,
     pinned: BTreeSet<NodeId>,
     kept_out: BTreeSet<NodeId>,
+    /// Erased and disabled ones.
     erased: BTreeSet<NodeId>,
     tokens: Tokens,
     /// Summaries that were written for views, by their first node.
@@ -88,7 +89,9 @@ struct Superseded {
 
 impl Place {
     fn is_dissolved(&self) -> bool {
-        self.summary.tokens == 0 && self.words != self.summary.id && self.summary.level != Level::Summary
+        let is_blank = self.summary.tokens == 0 && self.words != self.summary.id;
+        let is_disabled = self.summary.is_disabled && self.words == self.summary.id;
+        (is_blank || is_disabled) && self.summary.level != Level::Summary
     }
 
     fn stands_at(&self) -> Option<SummaryId> {
@@ -124,13 +127,13 @@ impl Tree {
         self.places.get(self.position(id)?)
     }
 
-    /// Number of erased messages in a run.
+    /// Number of erased and disabled messages in a run.
     #[must_use]
     pub fn erased_in(&self, run: NodeRange) -> u64 {
         self.erased.range(run.first()..=run.last()).count() as u64
     }
 
-    /// Erased messages among the first `nodes`, as runs in order.
+    /// Erased and disabled messages among the first `nodes`, as runs in order.
     #[must_use]
     pub fn erased_runs(&self, nodes: u64) -> Vec<NodeRange> {
         let first = self.erased.iter().take_while(|node| node.get() <= nodes);

@@ -250,6 +250,8 @@ pub enum ViewBody {
     Lost(NodeRange),
     /// A line for messages that the manager omits. The log holds them, and recall finds them.
     Omitted(NodeRange),
+    /// A line for messages that are disabled.
+    Disabled(NodeRange),
 }
 
 impl ViewPiece {
@@ -265,7 +267,7 @@ impl ViewPiece {
         match &self.body {
             ViewBody::Message(node) => NodeRange::single(node.id),
             ViewBody::Summary { summary, .. } => summary.body.span,
-            ViewBody::Lost(nodes) | ViewBody::Omitted(nodes) => *nodes,
+            ViewBody::Lost(nodes) | ViewBody::Omitted(nodes) | ViewBody::Disabled(nodes) => *nodes,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ConversationId, NodeId, WrittenBy};
+use crate::{ConversationId, NodeId, NodeRange, WrittenBy};
 
 /// A notice to a caller about an answer that is complete in itself, such as that recall was by words only.
 ///
@@ -41,6 +41,11 @@ pub enum Notice {
     /// `view-erased`: a recorded view showed messages that were erased since. It is shown without them and without its
     /// question, and cannot be compared with what was shown.
     ViewErased,
+    /// `view-disabled`: a recorded view showed messages or summaries that are disabled now. It is shown as it was then.
+    ViewDisabled {
+        /// The messages, as runs in order; those under a summary that is disabled as well.
+        nodes: Vec<NodeRange>,
+    },
     /// `not-embedded`: the messages since the last question got no vectors.
     NotEmbedded {
         /// The cause.
@@ -177,6 +182,7 @@ impl Notice {
             Self::CompactionElsewhere => "compaction-elsewhere",
             Self::ViewNotRecorded { .. } => "view-not-recorded",
             Self::ViewErased => "view-erased",
+            Self::ViewDisabled { .. } => "view-disabled",
         }
     }
 }
@@ -189,6 +195,10 @@ impl fmt::Display for Notice {
                 "it showed what was erased since: it is written out without that and without its question, and cannot be \
                  compared with what was shown",
             ),
+            Self::ViewDisabled { nodes } => {
+                let runs: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+                write!(f, "it showed what is disabled now, of messages {}: this is as it was shown then", runs.join(", "))
+            }
             Self::EmptyQuestion => f.write_str("nothing is recalled for an empty question"),
             Self::NothingLikely { best_percent } => {
                 write!(f, "no message is likely to bear on the question: the best has a chance of {best_percent} %")
@@ -309,6 +319,7 @@ mod tests {
             Notice::CompactionElsewhere,
             Notice::ViewNotRecorded { why: why() },
             Notice::ViewErased,
+            Notice::ViewDisabled { nodes: NodeRange::first_n(3).into_iter().collect() },
         ]
     }
 
@@ -321,6 +332,9 @@ mod tests {
                 "it showed what was erased since: it is written out without that and without its question, and cannot be \
                  compared with what was shown",
             ),
+            Notice::ViewDisabled { .. } => {
+                ("view-disabled", "it showed what is disabled now, of messages 1-3: this is as it was shown then")
+            }
             Notice::EmptyQuestion => ("empty-question", "nothing is recalled for an empty question"),
             Notice::FilterAdmitsNone { .. } => ("filter-admits-none", "the filter lets none of 3 messages through"),
             Notice::NothingLikely { .. } => {

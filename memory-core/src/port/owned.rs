@@ -8,8 +8,8 @@ use super::{
     scope::{conversation_of, conversations_of},
 };
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
-    ViewId, port::Note, view::View,
+    ConversationId, Disabling, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary,
+    SummaryId, ViewId, port::Note, view::View,
 };
 
 /// The conversations of one owner in a shared store.
@@ -61,6 +61,17 @@ impl Source for OwnedStore {
         Box::pin(async move {
             self.check(conversation).await?;
             self.store.readable_nodes(conversation, range).await
+        })
+    }
+
+    fn whole_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.whole_nodes(conversation, range).await
         })
     }
 
@@ -144,6 +155,24 @@ impl Store for OwnedStore {
         Box::pin(async move {
             self.check(conversation).await?;
             self.store.summaries_of(conversation, ids).await
+        })
+    }
+
+    fn whole_summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.whole_summaries_of(conversation, ids).await
+        })
+    }
+
+    fn disablings<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Disabling>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.disablings(conversation).await
         })
     }
 

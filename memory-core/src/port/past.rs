@@ -7,8 +7,8 @@ use super::{
     Verification, VerifiedConversation,
 };
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
-    ViewId, port::Note, proof::TreeHead, view::View,
+    ConversationId, Disabling, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary,
+    SummaryId, ViewId, port::Note, proof::TreeHead, view::View,
 };
 
 /// One conversation of a store as it was when it ended with a certain message; read-only.
@@ -100,6 +100,20 @@ impl Source for PastStore {
         })
     }
 
+    fn whole_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            match self.within(range) {
+                Some(range) => self.store.whole_nodes(conversation, range).await,
+                None => Ok(ReadNodes::default()),
+            }
+        })
+    }
+
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
         Box::pin(async move {
             self.check(conversation)?;
@@ -179,6 +193,26 @@ impl Store for PastStore {
             let mut summaries = self.store.summaries_of(conversation, ids).await?;
             summaries.retain(|summary| summary.body.span.last() <= self.last);
             Ok(summaries)
+        })
+    }
+
+    fn whole_summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            let mut summaries = self.store.whole_summaries_of(conversation, ids).await?;
+            summaries.retain(|summary| summary.body.span.last() <= self.last);
+            Ok(summaries)
+        })
+    }
+
+    fn disablings<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Disabling>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            self.store.disablings(conversation).await
         })
     }
 

@@ -33,6 +33,16 @@ pub trait Source: fmt::Debug + Send + Sync {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<ReadNodes, StoreError>>;
 
+    /// [`Self::readable_nodes`] with disabled messages as they were said, and marked: for indexes, which have them ready
+    /// when they are enabled, for exports and for audits. The default is for a source in which nothing can be disabled.
+    fn whole_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        self.readable_nodes(conversation, range)
+    }
+
     /// Outlines of all nodes, in order. The default reads all nodes; an unreadable one has an empty outline.
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
         Box::pin(async move {

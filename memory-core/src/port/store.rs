@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{BoxFuture, Changes, Revision, Source, StoreError};
 use crate::{
-    ConversationId, Erasure, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary,
+    ConversationId, Disabling, Erasure, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary,
     SummaryDraft, SummaryId, Timestamp, ViewId, WrittenBy,
     port::Note,
     proof::Salt,
@@ -79,6 +79,8 @@ pub enum Event {
     Note(Box<Note>),
     /// Messages of the conversation, and what came from them, were erased.
     Erased(Box<Erasure>),
+    /// Messages or summaries were disabled, or enabled again.
+    Disabled(Box<Disabling>),
 }
 
 /// Result of recording an event.
@@ -131,6 +133,8 @@ pub struct ConversationState {
     pub tags: Vec<String>,
     /// Number of erased messages.
     pub erased: u64,
+    /// Number of disabled messages.
+    pub disabled: u64,
     /// Fork point, if the conversation is a fork and the point is still known.
     pub forked_from: Option<ForkedFrom>,
     /// Owner, if any.
@@ -153,6 +157,7 @@ impl ConversationState {
             title: None,
             tags: Vec::new(),
             erased: 0,
+            disabled: 0,
             forked_from: None,
             owner: None,
         }
@@ -175,6 +180,7 @@ impl ConversationState {
         into title: Option<String>,
         tags: Vec<String>,
         const erased: u64,
+        const disabled: u64,
         into forked_from: Option<ForkedFrom>,
         into owner: Option<OwnerId>,
     }
@@ -314,6 +320,10 @@ impl fmt::Debug for Lease {
 ///   part, and notes that name one as a source, are not read any more. A view that was recorded before, and showed one
 ///   or was asked just before it, has no question, and zeros for salt, hash and checks. A message whose key an erased
 ///   one had is not written.
+/// - From the moment that a [`Disabling`] is recorded, its messages read as [`Node::disabled`] and its summaries have the
+///   text [`DISABLED`](crate::DISABLED), in this conversation and in forks that are made later. A summary is read only
+///   if the same messages and summaries below it were disabled when it was recorded. [`Source::whole_nodes`] and
+///   [`Self::whole_summaries_of`] read all of it. Leaves, roots and keys stay.
 /// - A note is recorded only under the number after the last one's. The first may have any number up to the one after
 ///   the last node's.
 /// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. Messages
@@ -409,6 +419,23 @@ pub trait Store: Source {
             summaries.retain(|summary| ids.contains(&summary.id));
             Ok(summaries)
         })
+    }
+
+    /// The summaries with these numbers with their texts as they were recorded, in order of their numbers, also those
+    /// that are disabled or were made when other messages were disabled: for views that were shown before. The default
+    /// is for a store in which nothing can be disabled.
+    fn whole_summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        self.summaries_of(conversation, ids)
+    }
+
+    /// The changes of what is disabled, in the order in which they were recorded. The default is for a store in which
+    /// nothing can be disabled.
+    fn disablings<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Disabling>, StoreError>> {
+        Box::pin(async move { self.conversation(conversation).await.map(|_| Vec::new()) })
     }
 
     /// The readable views with numbers from `first` to `last`, in order. The numbers of lost views are missing.

@@ -70,8 +70,11 @@ pub enum StoreError {
         /// The fault.
         why: String,
     },
-    /// A message was erased while something was made from it.
-    #[error("not recorded in `{conversation}`: messages that it was made from were erased meanwhile; make it again")]
+    /// A message was erased, disabled or enabled while something was made from it.
+    #[error(
+        "not recorded in `{conversation}`: messages that it was made from were erased, disabled or enabled meanwhile; \
+         make it again"
+    )]
     ErasedMeanwhile {
         /// The conversation.
         conversation: ConversationId,

@@ -26,6 +26,7 @@ fn node(index: usize, message: Message, at: Timestamp) -> Node {
         relates_to: None,
         pinned: false,
         is_erased: false,
+        is_disabled: false,
     }
 }
 

@@ -6,6 +6,7 @@
     reason = "a suite of tests: a breach panics"
 )]
 
+mod disabling;
 mod erasure;
 mod forks;
 mod notes;
@@ -129,6 +130,8 @@ pub async fn store_conformance(store: &dyn Store) {
     notes::names_of_notes_are_kept_for_their_owners(store).await;
     erasure::erased_messages_keep_their_places_alone(store).await;
     erasure::an_erasure_is_of_all_that_share_its_messages(store).await;
+    disabling::disabled_messages_are_read_again_once_they_are_enabled(store).await;
+    disabling::disabled_summaries_have_no_words_and_those_above_are_made_again(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
     it_can_be_searched(store).await;
 }
@@ -174,6 +177,7 @@ async fn messages_come_back_exactly(store: &dyn Store) {
         relates_to: draft.relates_to,
         pinned: false,
         is_erased: false,
+        is_disabled: false,
     };
     let nodes = store.nodes(&exact, range(1, 9)).await.unwrap();
     assert_eq!(nodes, [expect(1, &first), expect(2, &second)]);

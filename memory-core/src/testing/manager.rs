@@ -133,7 +133,7 @@ fn tokens(pieces: &[ViewPiece], _: Option<u32>) -> u32 {
     let of = |piece: &ViewPiece| match &piece.body {
         ViewBody::Message(node) => words(&node.message.text()),
         ViewBody::Summary { summary, .. } => words(&summary.body.text),
-        ViewBody::Lost(_) | ViewBody::Omitted(_) => 1,
+        ViewBody::Lost(_) | ViewBody::Omitted(_) | ViewBody::Disabled(_) => 1,
     };
     pieces.iter().map(of).sum()
 }

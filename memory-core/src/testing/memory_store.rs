@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    ConversationId, ErasedKey, ErasedLeaf, Erasure, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange,
-    OwnerId, Role, Summary, SummaryId, SummaryOutline, Timestamp, ViewId,
+    ConversationId, Disabling, Disablings, ErasedKey, ErasedLeaf, Erasure, MessageKey, Node, NodeDraft, NodeId,
+    NodeOutline, NodeRange, OwnerId, Role, Summary, SummaryId, SummaryOutline, Timestamp, ViewId,
     plan::check_summary,
     port::{
         Appended, Changes, ConversationState, Event, ForkedFrom, NodeProof, Note, Place, Recorded, Revision, StoreError,
@@ -45,6 +45,8 @@ struct Conversation {
     lost: BTreeSet<NodeId>,
     /// What is left of the messages that were erased.
     erased: BTreeMap<NodeId, ErasedLeaf>,
+    /// What is disabled; the place of a change is the number of the last summary before it.
+    disablings: Disablings<u64>,
     /// Nodes whose importance or pin was changed, one entry for each change.
     revised: Vec<NodeId>,
     /// Number of losses.
@@ -66,8 +68,43 @@ impl Conversation {
         self.nodes.iter().find(|node| node.message.key.as_ref() == Some(key) || had(node))
     }
 
-    fn erased_in(&self, run: NodeRange) -> u64 {
-        self.erased.range(run.first()..=run.last()).count() as u64
+    /// Number of erased and disabled messages in a run.
+    fn hidden_in(&self, run: NodeRange) -> u64 {
+        self.range(run).filter(|node| node.is_hidden()).count() as u64
+    }
+
+    /// Disables messages and summaries, or enables them.
+    fn disable(&mut self, change: Disabling) {
+        let covers = |id: NodeId| change.nodes.iter().any(|run| run.contains(id));
+        for node in self.nodes.iter_mut().filter(|node| covers(node.id) && !node.is_erased) {
+            node.is_disabled = change.is_disabled;
+        }
+        let place = self.last_summary() as u64;
+        let summaries = &self.summaries;
+        self.disablings.push(place, change, |id| {
+            let there = summaries.iter().find(|summary| summary.id == id)?;
+            Some((there.body.level, there.body.span))
+        });
+        self.epoch += 1;
+    }
+
+    fn is_stale(&self, summary: &Summary) -> bool {
+        self.disablings.is_stale(summary.body.level, summary.body.span, summary.id.get())
+    }
+
+    /// The summaries that are read, as they are read.
+    fn readable_summaries(&self) -> impl Iterator<Item = Summary> {
+        let is_disabled = |summary: &Summary| self.disablings.has_summary(summary.id);
+        let read =
+            move |summary: &Summary| if is_disabled(summary) { summary.clone().disabled() } else { summary.clone() };
+        self.summaries.iter().filter(|summary| !self.is_stale(summary)).map(read)
+    }
+
+    /// The summaries with these numbers as they were recorded.
+    fn whole_summaries(&self, ids: &[SummaryId]) -> Vec<Summary> {
+        let mut found: Vec<_> = self.summaries.iter().filter(|summary| ids.contains(&summary.id)).cloned().collect();
+        found.iter_mut().for_each(|summary| summary.is_disabled = self.disablings.has_summary(summary.id));
+        found
     }
 
     /// Erases messages, and what came from them.
@@ -101,15 +138,21 @@ impl Conversation {
         ConversationState {
             id: id.clone(),
             nodes: self.nodes.len() as u64,
-            summaries: self.summaries.len() as u64,
+            summaries: self.readable_summaries().count() as u64,
             views: self.views.last().map_or(0, |last| last.id.get()),
             notes: self.last_note(),
             first_at: self.nodes.first().map(|node| node.at),
             last_at: self.last_time(),
-            tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
+            tokens: self
+                .nodes
+                .iter()
+                .filter(|node| !self.lost.contains(&node.id))
+                .map(|node| u64::from(node.tokens))
+                .sum(),
             title: self.title.clone(),
             tags: self.tags.clone(),
             erased: self.erased.len() as u64,
+            disabled: self.nodes.iter().filter(|node| node.is_disabled).count() as u64,
             forked_from: self.forked_from.clone(),
             owner: self.owner.clone(),
         }
@@ -129,6 +172,7 @@ impl Conversation {
             nodes_at_views: self.nodes_at_views.iter().take(views).copied().collect(),
             lost: self.lost.range(..=node).copied().collect(),
             erased: self.erased.range(..=node).map(|(node, erased)| (*node, *erased)).collect(),
+            disablings: self.disablings.first(node.get()),
             forked_from: Some(ForkedFrom { conversation: id.clone(), node }),
             owner: self.owner.clone(),
             ..Self::default()
@@ -152,7 +196,8 @@ impl Conversation {
     fn outline(&self) -> Vec<NodeOutline> {
         let outline = |node: &Node| {
             if !self.lost.contains(&node.id) {
-                return NodeOutline::of(node);
+                let outline = NodeOutline::of(node);
+                return if node.is_disabled { outline.disabled() } else { outline };
             }
             let mut blank = NodeOutline::new(Timestamp::default(), Role::User);
             blank.pinned = node.pinned;
@@ -173,26 +218,34 @@ impl Conversation {
         let behind = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let (known, new) = outlines.split_at(behind(since.nodes).min(outlines.len()));
         let revised: BTreeSet<_> = self.revised.iter().skip(behind(since.revised)).copied().collect();
-        let summaries = self.summaries.iter().skip(behind(since.summaries));
+        let summaries = self.readable_summaries().skip(behind(since.summaries));
+        let outline = |summary: Summary| {
+            let outline = SummaryOutline::of(summary.id, &summary.body);
+            if summary.is_disabled { outline.disabled() } else { outline }
+        };
         Changes {
             is_whole,
             nodes: new.to_vec(),
             revised: revised.iter().filter_map(|node| Some((*node, *known.get(node.index())?))).collect(),
-            summaries: summaries.map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect(),
+            summaries: summaries.map(outline).collect(),
             last_summary: self.last_summary() as u64,
             revision: Revision {
                 epoch: self.epoch,
                 nodes: outlines.len() as u64,
-                summaries: self.summaries.len() as u64,
+                summaries: self.readable_summaries().count() as u64,
                 revised: self.revised.len() as u64,
             },
         }
     }
 
-    /// The nodes of a run, which count as read.
-    fn read(&mut self, range: NodeRange) -> Result<Vec<Node>, StoreError> {
+    /// The nodes of a run, which count as read; with `whole`, disabled ones as they were said.
+    fn read(&mut self, range: NodeRange, whole: bool) -> Result<Vec<Node>, StoreError> {
         self.all_readable(range)?;
-        let nodes: Vec<_> = self.range(range).cloned().collect();
+        let seen = |node: &Node| match node.is_disabled && !whole {
+            true => Node::disabled(node.id, node.message.role, node.at).pinned(node.pinned),
+            false => node.clone(),
+        };
+        let nodes: Vec<_> = self.range(range).map(seen).collect();
         self.count(range);
         Ok(nodes)
     }
@@ -261,6 +314,7 @@ impl Conversation {
                 relates_to: draft.relates_to,
                 pinned: false,
                 is_erased: false,
+                is_disabled: false,
             });
             appended.push(Appended::new(node));
         }
@@ -279,16 +333,17 @@ impl Conversation {
     }
 
     fn check(&self, id: &ConversationId, event: &Event) -> Result<(), StoreError> {
-        let span_of =
-            |child: SummaryId| self.summaries.iter().find(|summary| summary.id == child).map(|found| found.body.span);
+        let span_of = |child: SummaryId| {
+            self.readable_summaries().find(|summary| summary.id == child).map(|found| found.body.span)
+        };
         let nodes = self.nodes.len() as u64;
         let invalid = |why| StoreError::Invalid { conversation: id.clone(), why };
         let node = match event {
-            Event::Summary(draft) if draft.erased != self.erased_in(draft.span) => {
+            Event::Summary(draft) if draft.erased != self.hidden_in(draft.span) => {
                 return Err(StoreError::ErasedMeanwhile { conversation: id.clone() });
             }
             Event::View(draft)
-                if Some(draft.erased) != NodeRange::first_n(draft.nodes).map(|run| self.erased_in(run)) =>
+                if Some(draft.erased) != NodeRange::first_n(draft.nodes).map(|run| self.hidden_in(run)) =>
             {
                 return Err(StoreError::ErasedMeanwhile { conversation: id.clone() });
             }
@@ -303,6 +358,16 @@ impl Conversation {
                 Some(run) => run.last(),
                 None => return Ok(()),
             },
+            Event::Disabled(change) => {
+                let is_there = |id: &SummaryId| self.summaries.iter().any(|summary| summary.id == *id);
+                if let Some(unknown) = change.summaries.iter().find(|id| !is_there(id)) {
+                    return Err(invalid(format!("summary {unknown} is not there")));
+                }
+                match change.nodes.last() {
+                    Some(run) => run.last(),
+                    None => return Ok(()),
+                }
+            }
             Event::Title(_) | Event::Tags(_) => return Ok(()),
         };
         match self.nodes.get(node.index()) {
@@ -318,11 +383,11 @@ impl Conversation {
                 let same = |s: &&Summary| {
                     (s.body.level, s.body.span, s.body.input_hash) == (body.level, body.span, body.input_hash)
                 };
-                if let Some(there) = self.summaries.iter().find(same) {
+                if let Some(there) = self.summaries.iter().find(|summary| same(summary) && !self.is_stale(summary)) {
                     return Recorded::Summary(there.id);
                 }
                 let id = SummaryId::from_index(self.last_summary());
-                self.summaries.push(Summary { id, body });
+                self.summaries.push(Summary::new(id, body));
                 return Recorded::Summary(id);
             }
             Event::Importance { node, importance, .. } => {
@@ -356,6 +421,7 @@ impl Conversation {
             }
             // Applied to all conversations that share the messages.
             Event::Erased(_) => {}
+            Event::Disabled(change) => self.disable(*change),
         }
         Recorded::Done
     }

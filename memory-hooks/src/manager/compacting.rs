@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::AtomicUsize};
 
 use memory_core::{
-    ConversationId, ERASED, Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline,
+    ConversationId, DISABLED, ERASED, Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline,
     plan::{Compaction, Merge, Tree},
     port::{CompactionReport, Event, Progress, Recorded, ShrinkScope, StoreError, Summarizer},
 };
@@ -365,6 +365,7 @@ fn shortest(plan: &Compaction, tree: &Tree, ports: &Ports) -> Vec<SummaryOutline
     let leaf = |node: &NodeId| {
         let tokens = match tree.node(*node) {
             Some(outline) if outline.is_erased => ports.counter.count(ERASED),
+            Some(outline) if outline.is_disabled => ports.counter.count(DISABLED),
             Some(outline) if outline.keep_out_of_summaries => ports.counter.count(KEPT_OUT),
             Some(outline) => outline.tokens.min(1),
             None => 0,

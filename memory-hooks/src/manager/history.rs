@@ -430,13 +430,20 @@ impl History<'_> {
                 }
                 CutPiece::Verbatim(run) => {
                     let whole = losses.rest_of(run);
+                    let mut disabled = Vec::new();
                     for id in whole.iter().flat_map(|run| run.iter()) {
                         let Some(node) = words.remove(&id) else { continue };
+                        if node.is_disabled {
+                            disabled.push(NodeRange::single(id));
+                            continue;
+                        }
                         let why = message_reason(&node, tree.leaf(id).is_none());
                         pieces.push(ViewPiece::new(ViewBody::Message(Box::new(node)), why));
                     }
                     let lost = |lost| ViewPiece::new(ViewBody::Lost(lost), "it cannot be read any more");
                     pieces.extend(losses.within(run).map(lost));
+                    let hidden = |run| ViewPiece::new(ViewBody::Disabled(run), "it is disabled");
+                    pieces.extend(NodeRange::merge(disabled).into_iter().map(hidden));
                 }
             }
         }

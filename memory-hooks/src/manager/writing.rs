@@ -7,8 +7,8 @@ use std::{
 };
 
 use memory_core::{
-    ContentBlock, ConversationId, ERASED, Hash, Level, Message, Node, NodeId, NodeRange, Role, Summary, SummaryDraft,
-    SummaryId, SummaryMetadata, WrittenBy,
+    ContentBlock, ConversationId, DISABLED, ERASED, Hash, Level, Message, Node, NodeId, NodeRange, Role, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
     plan::{Compaction, Merge, Tree},
     port::{
         BoxFuture, Event, Excluded, ImportanceScorer, Losses, ScoreJob, SummarizeError, Summarizer, SummaryJob,
@@ -183,7 +183,7 @@ impl Writer<'_> {
         // of a message that the scorer could not read is ignored.
         let counts = |node: &Node| {
             let is_unweighed = node.importance.to_bits() == Node::NEUTRAL_IMPORTANCE.to_bits();
-            is_unweighed && !node.message.keep_out_of_summaries && !node.is_erased
+            is_unweighed && !node.message.keep_out_of_summaries && !node.is_hidden()
         };
         for (node, importance) in nodes.iter_mut().zip(scores).filter(|(node, _)| counts(node)) {
             node.importance = importance;
@@ -233,7 +233,7 @@ impl Writer<'_> {
 
     /// Text of a message that a strategy may read: nothing that is excluded from summaries.
     fn clean_text(&self, node: &Node) -> String {
-        if node.message.keep_out_of_summaries || node.is_erased {
+        if node.message.keep_out_of_summaries || node.is_hidden() {
             String::new()
         } else {
             self.redactor.redact(&node.message.text())
@@ -264,7 +264,7 @@ impl Writer<'_> {
     /// Summaries of nodes that the author writes together; none for nodes that need none of its words.
     async fn write_at_once(&self, nodes: &[Node]) -> HashMap<NodeId, Result<WrittenSummary, SummarizeError>> {
         let mut asked = Vec::new();
-        for node in nodes.iter().filter(|node| !node.is_erased && !node.message.keep_out_of_summaries) {
+        for node in nodes.iter().filter(|node| !node.is_hidden() && !node.message.keep_out_of_summaries) {
             let (source, most) = self.leaf_source(node);
             let span = NodeRange::single(node.id);
             if self.for_view || self.known(Level::Summary, span, &[], most).await.is_none() {
@@ -304,10 +304,11 @@ impl Writer<'_> {
     ) -> Result<SummaryDraft, MemoryError> {
         let span = NodeRange::single(node.id);
         let (source, max_tokens) = self.leaf_source(node);
-        if node.is_erased {
+        if node.is_hidden() {
             // A summary of the message had the leaf alone as its input.
-            let input = Hash::of_parts([ERASED.as_bytes(), leaf.as_bytes().as_slice()]);
-            let written = WrittenSummary::new(ERASED).metadata(source.metadata);
+            let text = if node.is_erased { ERASED } else { DISABLED };
+            let input = Hash::of_parts([text.as_bytes(), leaf.as_bytes().as_slice()]);
+            let written = WrittenSummary::new(text).metadata(source.metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
         if node.message.keep_out_of_summaries {

@@ -271,6 +271,7 @@ impl Assembly<'_> {
             }
             ViewBody::Lost(nodes) => Part::lost(*nodes, &reason),
             ViewBody::Omitted(nodes) => Part::omitted(*nodes, &reason),
+            ViewBody::Disabled(nodes) => Part::disabled(*nodes, &reason),
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) async fn learned(
     let in_a_row = in_a_row(total, learned.seen);
     for run in unread(&snapshot.tree, learned.seen) {
         let read = ports.store.readable_nodes(conversation, run).await?;
-        for node in read.nodes.iter().filter(|node| !node.is_erased) {
+        for node in read.nodes.iter().filter(|node| !node.is_hidden()) {
             let text = node.message.text();
             add(&mut learned.lines, node, &text);
             if node.id.get() > in_a_row {

@@ -48,6 +48,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         redactor: &redactor,
         limits: TextLimits { layout, longest: body.longest_result, budget: body.budget, last_turn },
         differences: Vec::new(),
+        disabled: Vec::new(),
     };
     if shown > body.nodes || body.nodes > snapshot.tree.total() {
         // Reading is limited to the messages of the conversation, whatever the record states.
@@ -82,6 +83,8 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
             past.differences.push(Difference::Question);
         }
         if past.differences.is_empty() {
+            let disabled = NodeRange::merge(past.disabled);
+            let disabled = (!disabled.is_empty()).then_some(Notice::ViewDisabled { nodes: disabled });
             return Ok(Prompt {
                 judged_by: None,
                 pieces: written.pieces,
@@ -90,7 +93,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 nodes: body.nodes,
                 erased: Vec::new(),
                 full_tokens: snapshot.tree.tokens_within(body.nodes),
-                notices: is_erased.then_some(Notice::ViewErased).into_iter().collect(),
+                notices: is_erased.then_some(Notice::ViewErased).into_iter().chain(disabled).collect(),
                 compared: BTreeMap::new(),
                 reductions: Vec::new(),
                 view: Some(id),
@@ -123,6 +126,8 @@ struct Past<'a> {
     limits: TextLimits,
     /// Differences from the recorded prompt.
     differences: Vec<Difference>,
+    /// Messages that it shows and that are disabled now, and those under summaries that are.
+    disabled: Vec<NodeRange>,
 }
 
 const WHY: &str = "shown then";
@@ -145,6 +150,7 @@ impl Past<'_> {
                 }
                 Shown::Lost(nodes) => vec![Part::lost(nodes, WHY)],
                 Shown::Omitted(nodes) => vec![Part::omitted(nodes, WHY)],
+                Shown::Disabled(nodes) => vec![Part::disabled(nodes, WHY)],
                 Shown::Excerpt { node, at, bytes } => self.excerpt(run.shown, node, at, bytes.into()).await?,
                 Shown::Part { node, at, bytes } => self.excerpt(run.shown, node, at, bytes).await?,
             };
@@ -186,8 +192,9 @@ impl Past<'_> {
     }
 
     async fn messages(&mut self, run: NodeRange, kind: PieceKind) -> Result<Vec<Part>, MemoryError> {
-        let read = self.parts.store.readable_nodes(self.conversation, run).await?;
+        let read = self.parts.store.whole_nodes(self.conversation, run).await?;
         self.note_lost(&read.losses);
+        self.note_disabled(&read.nodes);
         let part = |node| Part::message(kind, self.shortened(node, kind), WHY.to_owned());
         Ok(read.nodes.into_iter().map(part).collect())
     }
@@ -215,7 +222,7 @@ impl Past<'_> {
                 self.differences.push(Difference::Conversation { nodes, then: range.last().get() }.of(Some(id)));
                 continue;
             }
-            let read = self.parts.store.readable_nodes(id, range).await?;
+            let read = self.parts.store.whole_nodes(id, range).await?;
             self.note_lost_of(id, &read.losses);
             let limits = TextLimits { last_turn: None, ..self.limits };
             let cut = |node| limits.shortened(node, self.parts.counter.as_ref());
@@ -226,8 +233,9 @@ impl Past<'_> {
     }
 
     async fn excerpt(&mut self, shown: Shown, node: NodeId, at: u32, bytes: u32) -> Result<Vec<Part>, MemoryError> {
-        let read = self.parts.store.readable_nodes(self.conversation, NodeRange::single(node)).await?;
+        let read = self.parts.store.whole_nodes(self.conversation, NodeRange::single(node)).await?;
         self.note_lost(&read.losses);
+        self.note_disabled(&read.nodes);
         let from = usize::try_from(at).unwrap_or(usize::MAX);
         let part = from..from.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
         let mut parts = Vec::new();
@@ -248,6 +256,10 @@ impl Past<'_> {
         Ok(parts)
     }
 
+    fn note_disabled(&mut self, nodes: &[Node]) {
+        self.disabled.extend(nodes.iter().filter(|node| node.is_disabled).map(|node| NodeRange::single(node.id)));
+    }
+
     fn note_lost(&mut self, losses: &Losses) {
         self.note_lost_of(self.conversation, losses);
     }
@@ -263,13 +275,14 @@ impl Past<'_> {
     async fn summaries(&mut self, first: SummaryId, count: u64, mut next: NodeId) -> Result<Vec<Part>, MemoryError> {
         let ids = (first.get()..).take(usize::try_from(count).unwrap_or(usize::MAX)).filter_map(SummaryId::new);
         let ids: Vec<_> = ids.collect();
-        let read = self.parts.store.summaries_of(self.conversation, &ids).await?;
+        let read = self.parts.store.whole_summaries_of(self.conversation, &ids).await?;
         let mut read: HashMap<SummaryId, Summary> = read.into_iter().map(|summary| (summary.id, summary)).collect();
         let mut parts = Vec::with_capacity(ids.len());
         for id in ids {
             match read.remove(&id) {
                 Some(summary) => {
                     next = summary.body.span.last().next();
+                    self.disabled.extend(summary.is_disabled.then_some(summary.body.span));
                     parts.push(summary_part(self.snapshot, self.redactor, summary, |_| WHY.to_owned()));
                 }
                 // Erased with a message that it covered.

@@ -16,6 +16,8 @@ pub enum PieceKind {
     Lost,
     /// A line in place of messages that the manager leaves out; the log holds them.
     Omitted,
+    /// A line in place of messages that are disabled.
+    Disabled,
     /// A part of an earlier message that still holds: an instruction, a preference, a decision, an open question.
     Standing,
     /// A message recalled for the question, or pinned, verbatim.
@@ -43,7 +45,7 @@ impl PieceKind {
     #[must_use]
     pub const fn part(self) -> PromptPart {
         match self {
-            Self::Message | Self::Summary(_) | Self::Lost | Self::Omitted => PromptPart::History,
+            Self::Message | Self::Summary(_) | Self::Lost | Self::Omitted | Self::Disabled => PromptPart::History,
             Self::Standing => PromptPart::Standing,
             Self::Recalled => PromptPart::Recalled,
             Self::Question => PromptPart::Question,
@@ -56,8 +58,8 @@ impl PieceKind {
         matches!(self.part(), PromptPart::History)
     }
 
-    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `standing`,
-    /// `recalled` or `question`.
+    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `disabled`,
+    /// `standing`, `recalled` or `question`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,6 +69,7 @@ impl PieceKind {
             Self::Summary(Level::Archive) => "archive",
             Self::Lost => "lost",
             Self::Omitted => "omitted",
+            Self::Disabled => "disabled",
             Self::Standing => "standing",
             Self::Recalled => "recalled",
             Self::Question => "question",

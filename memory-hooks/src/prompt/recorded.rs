@@ -137,6 +137,7 @@ fn shown(piece: &Piece) -> Option<Shown> {
         PieceKind::Summary(_) => piece.summary.map(|first| Shown::Summaries { first, count: 1 }),
         PieceKind::Lost => piece.nodes.map(Shown::Lost),
         PieceKind::Omitted => piece.nodes.map(Shown::Omitted),
+        PieceKind::Disabled => piece.nodes.map(Shown::Disabled),
         PieceKind::Standing => {
             let (node, part) = (piece.nodes?.first(), piece.excerpt.as_ref()?);
             let (at, bytes) = (u32::try_from(part.start).ok()?, u16::try_from(part.len()).ok()?);

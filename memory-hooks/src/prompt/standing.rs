@@ -68,7 +68,7 @@ async fn standing(
         }
         let most = if is_rule { of_rules } else { of_others.max(cost).min(room) };
         let read = parts.store.readable_nodes(wanted.conversation, NodeRange::single(line.node)).await?;
-        let Some(node) = read.nodes.into_iter().next().filter(|node| !node.is_erased) else { continue };
+        let Some(node) = read.nodes.into_iter().next().filter(|node| !node.is_hidden()) else { continue };
         let (text, mut bytes) = (node.message.text(), bytes_of(line));
         // Rules that follow each other in a message share a line.
         let follows = |next: &&StandingLine, end: usize| {
@@ -98,7 +98,7 @@ async fn standing(
     let mut named = VecDeque::new();
     for run in NodeRange::merge(further.into_iter().map(NodeRange::single).collect()) {
         let read = parts.store.readable_nodes(wanted.conversation, run).await?;
-        named.extend(read.nodes.into_iter().filter(|node| !node.is_erased).map(Part::further_rule));
+        named.extend(read.nodes.into_iter().filter(|node| !node.is_hidden()).map(Part::further_rule));
     }
     while !named.is_empty() {
         let trial: Vec<_> = chosen.iter().chain(&named).cloned().collect();

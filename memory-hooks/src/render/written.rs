@@ -155,7 +155,7 @@ fn speakers(parts: &[Part]) -> Option<String> {
 fn offset(parts: &[Part]) -> i32 {
     let own = |part: &Part| match &part.body {
         Body::Message(node) => node.message.utc_offset(),
-        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
+        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
     };
     parts.iter().find_map(own).unwrap_or_default()
 }
@@ -217,6 +217,7 @@ impl<'a> Writer<'a> {
                 Body::Excerpt { node, bytes, text } => self.excerpt(part, node, bytes, text),
                 Body::Lost => self.gap(part, "lost"),
                 Body::Omitted => self.gap(part, "not shown"),
+                Body::Disabled => self.gap(part, "disabled"),
             }
         }
     }
@@ -351,12 +352,12 @@ impl<'a> Writer<'a> {
         let all = || std::iter::once(first).chain(more);
         let mut text = match &first.body {
             Body::Summary { from, .. } => self.heading(*from, None, None),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => String::new(),
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => String::new(),
         };
         let nodes = more.last().map_or(first.nodes, |last| first.nodes.hull(last.nodes));
         let lines = |part: &Part| match &part.body {
             Body::Summary { summary, .. } => summary.body.metadata.line_count,
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => 0,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => 0,
         };
         let lines: u64 = all().map(lines).sum();
         let _ = write!(text, "{}: ", capitalized(nodes));

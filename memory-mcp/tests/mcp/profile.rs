@@ -33,7 +33,8 @@ fn every_tool_has_schemas_and_says_whether_it_writes() {
         assert_eq!(output.get("type"), Some(&json!("object")), "{name}");
         let annotations = tool.annotations.as_ref().unwrap();
         let writes =
-            ["scratchpad_set", "scratchpad_append", "append_messages", "erase_messages", "memory"].contains(&name);
+            ["scratchpad_set", "scratchpad_append", "append_messages", "disable_messages", "erase_messages", "memory"]
+                .contains(&name);
         assert_eq!(annotations.read_only_hint, Some(!writes), "{name}");
         assert_eq!(annotations.open_world_hint, Some(false), "{name}");
         if !writes {
@@ -60,7 +61,7 @@ async fn tools_are_listed_in_the_same_order_with_the_same_words() {
     let (one, other) = (Client::new(&memory, everything()).await, Client::new(&memory, everything()).await);
     let [one, other] = [one.0.list_all_tools().await.unwrap(), other.0.list_all_tools().await.unwrap()];
     assert_eq!(json!(one).to_string(), json!(other).to_string());
-    assert_eq!(one.len(), 14);
+    assert_eq!(one.len(), 15);
 }
 
 /// Some clients check answers against the schema of a tool.

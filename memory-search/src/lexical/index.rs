@@ -153,7 +153,8 @@ impl WordIndex {
         let begun = words.read().through();
         let mut through = begun;
         while let Some(chunk) = chunk_after(through, nodes) {
-            let read = source.readable_nodes(conversation, chunk).await?;
+            // Disabled messages are indexed, so that they are found once they are enabled.
+            let read = source.whole_nodes(conversation, chunk).await?;
             let mut spoken = words.read().spoken();
             let mut terms_of = |node| -> (NodeId, Option<&Node>, NodeTerms) {
                 let node: &Node = node;

@@ -254,7 +254,7 @@ impl Run<'_> {
     async fn embed_through(&mut self, begun: u64, last: u64, progress: &dyn Progress) -> Result<(), SemanticError> {
         let mut flushed = Instant::now();
         while let Some(nodes) = nodes_after(self.through(), last) {
-            let read = self.source.readable_nodes(self.conversation, nodes).await?;
+            let read = self.source.whole_nodes(self.conversation, nodes).await?;
             for (run, texts) in batches(nodes, &read) {
                 let batch = self.embed(run, &texts, &read).await?;
                 self.insert(batch).await?;

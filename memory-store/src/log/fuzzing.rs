@@ -210,6 +210,15 @@ fn decode(body: &[u8]) {
                 other => unreachable!("an erasure was written and cannot be read: {other:?}"),
             }
         }
+        Ok(Record::Event(EventRecord::Disabling(change))) => {
+            let Ok(again) = codec::encode_event(&Event::Disabled(change.clone()), SummaryId::from_index(0)) else {
+                return;
+            };
+            match parse_record(&again).map(codec::decode) {
+                Ok(Ok(Record::Event(EventRecord::Disabling(read)))) => assert_eq!(read, change),
+                other => unreachable!("a change of what is disabled was written and cannot be read: {other:?}"),
+            }
+        }
         Ok(Record::Event(EventRecord::Summary(summary))) => {
             let body = format!("{:?}", summary.body);
             let Ok(again) = codec::encode_event(&Event::Summary(summary.body), summary.id) else { return };

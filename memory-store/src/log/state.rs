@@ -92,7 +92,7 @@ impl Default for Cursor {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: StoreId,
-    /// Number of complete rereads and of erasures since the store was opened.
+    /// Number of complete rereads, of erasures and of changes of what is disabled since the store was opened.
     pub(crate) epoch: u64,
     names: BTreeMap<ConversationId, u64>,
     conversations: HashMap<u64, Conversation>,
@@ -327,6 +327,11 @@ impl State {
         self.conversations.values().any(|conversation| !conversation.erased.is_empty())
     }
 
+    /// True if anything was ever disabled in any conversation.
+    pub(crate) fn has_disablings(&self) -> bool {
+        self.conversations.values().any(|conversation| !conversation.disabled.is_empty())
+    }
+
     /// The erasures of the conversation in which a view of `of` was recorded.
     fn erased_of_view<'s>(&'s self, of: &'s Conversation, view: ViewId) -> &'s Erased {
         let is_own = |one: &&Conversation| one.past.is_none_or(|past| u64::from(past.views) < view.get());
@@ -392,13 +397,16 @@ impl State {
         let keys = changes.iter().filter(|change| matches!(change, Change::Node { key: Some(_), .. })).count();
         self.recent_keys += keys as u64;
         let mut erasures = Vec::new();
+        let mut is_disabled = false;
         for change in changes {
+            is_disabled |= matches!(change, Change::Disabled { .. });
             match change {
                 Change::Erasure { erasure, location } => erasures.push((erasure, location)),
                 change => conversation.apply(change)?,
             }
         }
         erasures.iter().for_each(|(erasure, location)| self.erase(number, erasure, *location));
+        self.epoch += u64::from(is_disabled);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod ports;
 mod upkeep;
 
 use std::{
+    collections::BTreeSet,
     future::poll_fn,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, Weak},
@@ -11,7 +12,9 @@ use std::{
 };
 
 use futures_channel::oneshot;
-use memory_core::{ConversationId, Hash, Node, NodeDraft, NodeId, NodeRange, Summary, port::StoreError, proof::Salt};
+use memory_core::{
+    ConversationId, Hash, Node, NodeDraft, NodeId, NodeRange, Summary, SummaryId, port::StoreError, proof::Salt,
+};
 
 use super::{
     failure::{fill_random, io_error},
@@ -23,6 +26,7 @@ use super::{
         directory::Directory,
         reader::Reader,
         recovery::{Mode, OpenReport, Recovered, recover, saved},
+        summary_cache::Known,
         watermark::Watermark,
     },
     state::{conversation::Conversation, nodes::Snapshot},
@@ -63,6 +67,9 @@ pub struct LogStore {
     /// Held during a vacuum, which the lease does not keep apart from another one of this opening.
     vacuuming: Mutex<()>,
 }
+
+/// Summaries as they were recorded, and the numbers of those that are disabled.
+type KnownSummaries = (Arc<Vec<Summary>>, BTreeSet<SummaryId>);
 
 impl LogStore {
     /// Opens the store in a directory, or makes one in a directory that is empty or not there yet. A reader in another
@@ -263,29 +270,38 @@ impl LogStore {
         Ok(records)
     }
 
-    /// All summaries that can be read, without erased ones. Only those that the cache lacks are read from disk.
-    fn known_summaries(&self, id: &ConversationId) -> Result<Arc<Vec<Summary>>, StoreError> {
-        let (segments, number, count, known, missing, is_less) = {
+    /// All summaries that can be read, without erased and stale ones, and the numbers of disabled ones. Only those that the cache lacks are read from disk.
+    fn known_summaries(&self, id: &ConversationId) -> Result<KnownSummaries, StoreError> {
+        let (segments, number, count, known, missing, is_less, disabled) = {
             let state = self.shared.current()?;
             let there = state.conversation(id)?;
             let mut known = self.shared.summaries.get(there.number);
+            if !there.disabled.is_empty() {
+                // Those that were stale may be read again.
+                let read = |summary: &&Summary| there.summaries.location(summary.id).is_some();
+                if known.summaries.iter().filter(read).count() < there.summaries.present_among(known.read) {
+                    known = Known::default();
+                }
+            }
             let missing = there.summaries.locations(known.read);
             let is_erased = |summary: &Summary| there.summaries.location(summary.id).is_none();
-            let is_less = !there.erased.is_empty() && known.summaries.iter().any(is_erased);
+            let is_less =
+                !(there.erased.is_empty() && there.disabled.is_empty()) && known.summaries.iter().any(is_erased);
             if is_less {
                 Arc::make_mut(&mut known.summaries).retain(|summary| !is_erased(summary));
             }
-            (Arc::clone(&state.segments), there.number, there.summaries.len(), known.summaries, missing, is_less)
+            let (number, count, disabled) = (there.number, there.summaries.len(), there.disabled_summaries());
+            (Arc::clone(&state.segments), number, count, known.summaries, missing, is_less, disabled)
         };
         if missing.is_empty() && !is_less {
-            return Ok(known);
+            return Ok((known, disabled));
         }
         let mut summaries = Vec::with_capacity(known.len() + missing.len());
         summaries.extend_from_slice(&known);
         read_records(id, &segments, missing, Reader::summary, |summary| summaries.push(summary))?;
         let summaries = Arc::new(summaries);
         self.shared.summaries.put(number, Arc::clone(&summaries), usize::try_from(count).unwrap_or(usize::MAX));
-        Ok(summaries)
+        Ok((summaries, disabled))
     }
 
     fn wanted(&self, id: &ConversationId, range: NodeRange) -> Result<Snapshot, StoreError> {

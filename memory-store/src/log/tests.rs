@@ -4,6 +4,7 @@ mod backup;
 mod checkpoint;
 mod concurrent;
 mod damage;
+mod disabling;
 mod erasure;
 mod faults;
 mod forks;

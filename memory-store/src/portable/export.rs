@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use memory_core::{
-    ConversationId, Hash, NodeRange, NoteId,
+    ConversationId, Disabling, Hash, NodeRange, NoteId, Summary,
     port::{ConversationState, Note, Progress, Store, StoreError},
     proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
@@ -64,11 +64,13 @@ pub async fn export(
     let as_messages = if state.has_notes_as_messages() { state.nodes } else { 0 };
     let lost_notes = state.notes.saturating_sub(as_messages + notes);
     let of_views = summaries.iter().any(|summary| summary.body.for_view);
-    let header = Header::new(&state, [state.nodes, summaries.len() as u64, notes], of_views, root);
+    let disabled = disabled(store, &state, &mut summaries).await?;
+    let has_disabled = state.disabled > 0 || summaries.iter().any(|summary| summary.is_disabled);
+    let header = Header::new(&state, [state.nodes, summaries.len() as u64, notes], [of_views, has_disabled], root);
 
     let mut lines = Lines::new(out);
     lines.push(&header)?;
-    let said = nodes(store, conversation, state.nodes, &mut lines, progress).await?;
+    let said = nodes(store, &state, &disabled, &mut lines, progress).await?;
     if said != root {
         return Err(ExchangeError::Damaged { conversation: conversation.clone() });
     }
@@ -82,6 +84,20 @@ pub async fn export(
     lines.close(root)?;
     let (nodes, summaries) = (header.nodes, header.summaries);
     Ok(Exported { conversation: conversation.clone(), nodes, summaries, lost_summaries, notes, lost_notes, root })
+}
+
+/// Reads the texts of disabled summaries, and the changes of what is disabled.
+async fn disabled(
+    store: &dyn Store,
+    state: &ConversationState,
+    summaries: &mut [Summary],
+) -> Result<Vec<Disabling>, ExchangeError> {
+    let ids: Vec<_> = summaries.iter().filter(|summary| summary.is_disabled).map(|summary| summary.id).collect();
+    let whole = if ids.is_empty() { Vec::new() } else { store.whole_summaries_of(&state.id, &ids).await? };
+    for whole in whole {
+        summaries.iter_mut().filter(|summary| summary.id == whole.id).for_each(|summary| *summary = whole.clone());
+    }
+    Ok(if state.disabled > 0 { store.disablings(&state.id).await? } else { Vec::new() })
 }
 
 /// Passes the notes of a conversation to `take`, in order.
@@ -114,22 +130,30 @@ async fn root(store: &dyn Store, conversation: &ConversationId, nodes: u64) -> R
 /// Writes the first nodes and gives the root over their contents.
 async fn nodes(
     store: &dyn Store,
-    conversation: &ConversationId,
-    nodes: u64,
+    state: &ConversationState,
+    disabled: &[Disabling],
     lines: &mut Lines<'_>,
     progress: &dyn Progress,
 ) -> Result<Hash, ExchangeError> {
+    let (conversation, nodes) = (&state.id, state.nodes);
     let mut frontier = MerkleFrontier::new();
     // Grows while messages are short.
     let mut at_once = 16;
     while let Some(run) = run(frontier.len(), at_once as u64, nodes) {
-        let read = store.nodes_with_proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
+        let mut read =
+            store.nodes_with_proofs(conversation, run).await.map_err(|error| incomplete(conversation, error))?;
+        if read.iter().any(|(node, _)| node.is_disabled) {
+            let whole = store.whole_nodes(conversation, run).await?.nodes;
+            read.iter_mut().zip(whole).for_each(|((node, _), whole)| *node = whole);
+        }
         all_there(conversation, run, read.len())?;
         let before = lines.bytes;
         for (node, proof) in &read {
             let hashed = || leaf_hash(&proof.salt, &canonical_bytes(&node.message, node.at));
             frontier.push(if node.is_erased { proof.leaf } else { hashed() });
-            lines.push(&NodeLine::new(node, *proof).map_err(io::Error::from).map_err(ExchangeError::Write)?)?;
+            let changes = || disabled.iter().rev().find(|change| change.nodes.iter().any(|run| run.contains(node.id)));
+            let since = if node.is_disabled { Some(changes().map_or(node.at, |change| change.at)) } else { None };
+            lines.push(&NodeLine::new(node, *proof, since).map_err(io::Error::from).map_err(ExchangeError::Write)?)?;
         }
         let bytes = usize::try_from(lines.bytes - before).unwrap_or(usize::MAX);
         at_once = (RUN_BYTES / (bytes / read.len().max(1)).max(1)).clamp(1, RUN);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Hash, NodeDraft, NodeId, NodeRange, NoteId, Summary, SummaryId,
+    ConversationId, Hash, NodeDraft, NodeId, NodeRange, NoteId, Summary, SummaryId, Timestamp,
     plan::check_summary,
     port::{Event, Note},
     proof::{MerkleFrontier, canonical_bytes, leaf_hash},
@@ -16,7 +16,7 @@ use memory_core::{
 use serde::Deserialize;
 
 use super::{
-    ExchangeError, ReadLimits, Spool, WITH_ERASED, WITH_NOTES, WITH_OWNER,
+    ExchangeError, ReadLimits, Spool, WITH_DISABLED, WITH_NOTES, WITH_OWNER,
     line::{BEGINNING, Closing, Header, NodeLine, NoteLine, SummaryLine, Version},
 };
 use crate::log::{check_event, check_message};
@@ -194,6 +194,8 @@ pub(super) struct Entry {
     /// With its salt.
     pub(super) draft: NodeDraft,
     pub(super) pinned: bool,
+    /// Time from which the message is disabled.
+    pub(super) disabled: Option<Timestamp>,
     pub(super) leaf: Hash,
     /// Bytes of its line.
     pub(super) bytes: usize,
@@ -220,9 +222,9 @@ impl<'f> Lines<'f> {
     fn header(&mut self) -> Result<Header, ExchangeError> {
         self.advance()?;
         let version = self.parse::<Version>("the header of an export")?.memory_export;
-        if version > WITH_ERASED {
+        if version > WITH_DISABLED {
             let file = self.name.to_owned();
-            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_ERASED });
+            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_DISABLED });
         }
         let header: Header = self.parse("the header of an export")?;
         if !header.fits_version() {
@@ -243,10 +245,11 @@ impl<'f> Lines<'f> {
         self.advance()?;
         let node = NodeId::new(number).ok_or_else(|| self.fault("nodes are numbered from 1".to_owned()))?;
         let line: NodeLine<'_> = self.parse(&format!("node {node}"))?;
+        let disabled = line.disabled();
         let (draft, pinned) = line.into_draft(node).map_err(|why| self.fault(why))?;
         let hashed = || leaf_hash(&draft.salt.unwrap_or_default(), &canonical_bytes(&draft.message, draft.at));
         let leaf = draft.erased.map_or_else(hashed, |erased| erased.leaf);
-        Ok(Entry { draft, pinned, leaf, bytes: self.line.len() })
+        Ok(Entry { draft, pinned, disabled, leaf, bytes: self.line.len() })
     }
 
     /// The next line, which must be a summary, the `number`th of `of`; and its bytes.

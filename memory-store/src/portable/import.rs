@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use memory_core::{
-    ConversationId, Mark, NodeDraft, NodeId, NoteId, OwnerId, SummaryId,
+    ConversationId, Disabling, Mark, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, SummaryId, Timestamp,
     port::{ConversationState, Event, Note, Progress, Recorded, Store, StoreError, TokenCounter},
 };
 
@@ -83,11 +83,14 @@ pub async fn import(
     let mut orphaned_summaries = 0;
     if !as_notes {
         let mut marked = target.compare(&mut lines, nodes_before.min(nodes)).await?;
-        let Marked { pinned, erased } = target.append(&mut lines, nodes_before, nodes, progress).await?;
+        let Marked { pinned, erased, disabled } = target.append(&mut lines, nodes_before, nodes, progress).await?;
         marked.pinned.extend(pinned);
         marked.erased.extend(erased);
+        marked.disabled.extend(disabled);
         target.pin(marked.pinned, nodes_before).await?;
-        let erased = marked.erased.into_iter().collect();
+        // Summaries of the file were made without what is disabled, so they are recorded afterwards.
+        target.disable(&marked.disabled, nodes_before).await?;
+        let erased = marked.erased.into_iter().chain(marked.disabled.iter().map(|(node, _)| *node)).collect();
         orphaned_summaries = target.summarize(&mut lines, header.summaries, &erased).await?;
     }
     let mut noted = FileNotes::new(&mut lines, &header, as_notes);
@@ -160,17 +163,19 @@ impl<'l, 'f> FileNotes<'l, 'f> {
     }
 }
 
-/// Nodes of a file that are pinned, and those that are erased.
+/// Nodes of a file that are pinned, those that are erased, and those that are disabled with the time since when.
 #[derive(Default)]
 struct Marked {
     pinned: Vec<NodeId>,
     erased: Vec<NodeId>,
+    disabled: Vec<(NodeId, Timestamp)>,
 }
 
 impl Marked {
     fn add(&mut self, node: NodeId, entry: &Entry) {
         self.pinned.extend(entry.pinned.then_some(node));
         self.erased.extend(entry.draft.erased.map(|_| node));
+        self.disabled.extend(entry.disabled.map(|at| (node, at)));
     }
 }
 
@@ -315,6 +320,18 @@ impl Target<'_> {
         Ok(())
     }
 
+    /// Disables nodes that the file has disabled; the first `known` were there before, and stay as they are.
+    async fn disable(&self, disabled: &[(NodeId, Timestamp)], known: u64) -> Result<(), ExchangeError> {
+        let new: Vec<_> = disabled.iter().filter(|(node, _)| node.get() > known).collect();
+        let mut events = Vec::new();
+        for run in new.chunk_by(|(_, before), (_, at)| before == at) {
+            let Some((_, at)) = run.first() else { continue };
+            let nodes = run.iter().map(|(node, _)| NodeRange::single(*node)).collect();
+            events.push(Event::Disabled(Box::new(Disabling::new(*at, true).nodes(nodes))));
+        }
+        self.record(events).await.map(drop)
+    }
+
     /// Records the summaries of the file, of which these nodes are erased; returns the number of those left out because
     /// their children are missing, or messages that they cover were erased here.
     async fn summarize(
@@ -326,7 +343,7 @@ impl Target<'_> {
         let outlines = if summaries > 0 { self.store.outline(self.conversation).await? } else { Vec::new() };
         let erased_here: BTreeSet<NodeId> = (0..)
             .zip(&outlines)
-            .filter(|(_, outline)| outline.is_erased)
+            .filter(|(_, outline)| outline.is_hidden())
             .map(|(index, _)| NodeId::from_index(index))
             .collect();
         // The store numbers summaries itself, so children are named by their new numbers.
@@ -355,6 +372,14 @@ impl Target<'_> {
                 body.tokens = counter.count(&body.text);
             }
             waiting.push(summary.id, Event::Summary(body), bytes);
+            if summary.is_disabled {
+                // Those above it were made without it, and are recorded afterwards.
+                self.record_summaries(&mut waiting, &mut numbers).await?;
+                if let Some(number) = numbers.get(&summary.id) {
+                    let change = Disabling::new(Timestamp::default(), true).summaries(vec![*number]);
+                    self.record(vec![Event::Disabled(Box::new(change))]).await?;
+                }
+            }
         }
         self.record_summaries(&mut waiting, &mut numbers).await?;
         Ok(orphaned)

@@ -12,7 +12,7 @@ use memory_core::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{FORMAT, WITH_ERASED, WITH_NOTES, WITH_OWNER, WITH_VIEWS};
+use super::{FORMAT, WITH_DISABLED, WITH_ERASED, WITH_NOTES, WITH_OWNER, WITH_VIEWS};
 
 /// The beginning of every export, so that its first bytes identify it.
 pub(super) const BEGINNING: &str = r#"{"memory_export":"#;
@@ -77,6 +77,9 @@ pub(super) struct NodeLine<'a> {
     /// Leaf of an erased message, whose salt is zeros.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     erased: Option<Leaf>,
+    /// Milliseconds since 1970-01-01T00:00:00Z, from which the message is disabled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disabled: Option<i64>,
     message: Box<RawValue>,
 }
 
@@ -98,7 +101,12 @@ enum RelationName {
 }
 
 impl<'a> NodeLine<'a> {
-    pub(super) fn new(node: &'a Node, NodeProof { salt, leaf }: NodeProof) -> serde_json::Result<Self> {
+    /// The line of a node; `disabled` is the time from which it is disabled.
+    pub(super) fn new(
+        node: &'a Node,
+        NodeProof { salt, leaf }: NodeProof,
+        disabled: Option<Timestamp>,
+    ) -> serde_json::Result<Self> {
         let relates_to = node.relates_to.map(|Relation { to, kind }| RelationLine {
             node: to.get(),
             kind: match kind {
@@ -116,8 +124,14 @@ impl<'a> NodeLine<'a> {
             relates_to,
             pinned: node.pinned,
             erased: node.is_erased.then_some(Leaf(leaf)),
+            disabled: disabled.map(Timestamp::as_millis),
             message: message_to_raw_json(&node.message)?,
         })
+    }
+
+    /// Time from which the message is disabled.
+    pub(super) fn disabled(&self) -> Option<Timestamp> {
+        self.disabled.map(Timestamp::from_millis)
     }
 
     /// The message that was appended as `node`, and whether it is pinned; `Err` says what is wrong with it.
@@ -171,6 +185,8 @@ pub(super) struct SummaryLine<'a> {
     input_hash: Hash,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     for_view: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    disabled: bool,
     #[serde(borrow)]
     text: Cow<'a, str>,
 }
@@ -186,7 +202,7 @@ enum LevelName {
 
 impl<'a> SummaryLine<'a> {
     pub(super) fn new(summary: &'a Summary) -> Self {
-        let Summary { id, body, .. } = summary;
+        let Summary { id, body, is_disabled, .. } = summary;
         Self {
             summary: id.get(),
             level: match body.level {
@@ -208,6 +224,7 @@ impl<'a> SummaryLine<'a> {
             version: Cow::Borrowed(&body.written_by.version),
             input_hash: body.input_hash,
             for_view: body.for_view,
+            disabled: *is_disabled,
             text: Cow::Borrowed(&body.text),
         }
     }
@@ -239,7 +256,9 @@ impl<'a> SummaryLine<'a> {
                 .has_code(self.has_code)
                 .line_count(self.line_count),
         );
-        Ok(Summary::new(SummaryId::new(self.summary).ok_or("summaries are numbered from 1")?, body))
+        let mut summary = Summary::new(SummaryId::new(self.summary).ok_or("summaries are numbered from 1")?, body);
+        summary.is_disabled = self.disabled;
+        Ok(summary)
     }
 }
 
@@ -333,9 +352,16 @@ impl Closing {
 }
 
 impl Header {
-    /// The header of a conversation with this many lines of each kind; `of_views` if a summary serves a single view.
-    pub(super) fn new(of: &ConversationState, [nodes, summaries, notes]: [u64; 3], of_views: bool, root: Hash) -> Self {
+    /// The header of a conversation with this many lines of each kind; `of_views` if a summary serves a single view,
+    /// `has_disabled` if a message or a summary is disabled.
+    pub(super) fn new(
+        of: &ConversationState,
+        [nodes, summaries, notes]: [u64; 3],
+        [of_views, has_disabled]: [bool; 2],
+        root: Hash,
+    ) -> Self {
         let memory_export = match (&of.owner, notes) {
+            _ if has_disabled => WITH_DISABLED,
             _ if of.erased > 0 => WITH_ERASED,
             _ if of_views => WITH_VIEWS,
             (None, 0) => FORMAT,
@@ -362,7 +388,7 @@ impl Header {
     /// True if the header has the members of its version.
     pub(super) fn fits_version(&self) -> bool {
         match self.memory_export {
-            WITH_VIEWS | WITH_ERASED => true,
+            WITH_VIEWS | WITH_ERASED | WITH_DISABLED => true,
             WITH_NOTES => self.notes > 0,
             version => self.notes == 0 && self.owner.is_some() == (version == WITH_OWNER),
         }

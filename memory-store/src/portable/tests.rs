@@ -1,5 +1,6 @@
 //! Conversations out of one store, into another, and out again; and files that were changed.
 
+mod disabled;
 mod forks;
 mod notes;
 mod sample;

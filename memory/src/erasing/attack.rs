@@ -7,8 +7,8 @@ use std::{
 };
 
 use memory_core::{
-    ContentBlock, ConversationId, Media, Message, NodeId, NodeRange, NoteId, ViewId,
-    port::{NoteChange, Place, Query, Scope, Store, StoreError},
+    ContentBlock, ConversationId, Media, Message, NodeId, NodeRange, NoteId, SummaryId, ViewId,
+    port::{NoteChange, Place, Query, Revision, Scope, Store, StoreError},
 };
 use memory_search::FindRequest;
 use memory_store::{TextSet, scan_bytes};
@@ -48,7 +48,7 @@ impl Needles {
                 if needles.texts.len() >= MOST && needles.words.len() >= MOST {
                     break;
                 }
-                let read = parts.store.readable_nodes(&target.conversation, run).await?;
+                let read = parts.store.whole_nodes(&target.conversation, run).await?;
                 read.nodes.iter().for_each(|node| needles.add(&target.conversation, &node.message));
             }
             for [first, last] in &target.named_notes {
@@ -272,7 +272,9 @@ async fn strike_what_stays(parts: &Parts, open: &mut Open) -> Result<(), EraseEr
         let mut said = vec![state.id.to_string(), state.tags.join(" ")];
         said.extend(state.title.clone());
         said.extend(state.owner.as_ref().map(ToString::to_string));
-        for summary in log.summaries(&state.id).await? {
+        let last = log.changes(&state.id, Revision::default()).await?.last_summary;
+        let ids: Vec<_> = (1..=last).filter_map(SummaryId::new).collect();
+        for summary in log.whole_summaries_of(&state.id, &ids).await? {
             said.extend([summary.body.text, summary.body.written_by.strategy, summary.body.written_by.version]);
             said.extend(summary.body.metadata.topics);
         }
@@ -293,7 +295,7 @@ async fn strike_what_stays(parts: &Parts, open: &mut Open) -> Result<(), EraseEr
             if open.left.is_empty() {
                 return Ok(());
             }
-            let read = log.readable_nodes(&state.id, run).await?;
+            let read = log.whole_nodes(&state.id, run).await?;
             for node in read.nodes.iter().filter(|node| !node.is_erased) {
                 let mut said = node.topics.clone();
                 texts_of(&node.message.content, &mut said);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_core::{
-    ConversationId, Node, NodeId, NodeRange, ViewId,
-    port::{ConversationState, Conversations, Note, NoteChange},
+    ConversationId, Node, NodeId, NodeRange, SummaryId, ViewId,
+    port::{ConversationState, Conversations, Note, NoteChange, Revision},
 };
 use memory_search::{FindRequest, TextPattern};
 
@@ -23,7 +23,7 @@ pub(super) async fn matching(
 ) -> Result<ErasurePlan, EraseError> {
     let pattern = TextPattern::compile(&request.pattern)?;
     let mut nodes: BTreeMap<ConversationId, Vec<NodeRange>> = BTreeMap::new();
-    for found in parts.memory.find(request.clone()).await?.matches {
+    for found in parts.memory.find(request.clone().disabled(true)).await?.matches {
         nodes.entry(found.conversation).or_default().push(NodeRange::single(found.node));
     }
     let mut plan = ErasurePlan::default();
@@ -42,7 +42,7 @@ pub(super) async fn matching(
         let own = own.filter(|_| !state.is_of_notes());
         let asked = own.and_then(|own| request.range.map_or(Some(own), |asked| asked.common(own)));
         for run in asked.into_iter().flat_map(chunks) {
-            let read = parts.store.readable_nodes(&state.id, run).await?;
+            let read = parts.store.whole_nodes(&state.id, run).await?;
             let holding = read.nodes.iter().filter(|node| !node.is_erased && holds(node, &pattern));
             found.extend(holding.map(|node| NodeRange::single(node.id)));
         }
@@ -127,7 +127,9 @@ async fn held(
             }
         }
     }
-    for summary in parts.store.summaries(id).await? {
+    let ids: Vec<_> =
+        (1..=parts.store.changes(id, Revision::default()).await?.last_summary).filter_map(SummaryId::new).collect();
+    for summary in parts.store.whole_summaries_of(id, &ids).await? {
         let span = summary.body.span;
         let by = &summary.body.written_by;
         let mut texts =

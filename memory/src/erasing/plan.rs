@@ -176,7 +176,7 @@ async fn holds_title(parts: &Parts, id: &ConversationId, nodes: &[NodeRange], ti
     let title = title.trim_end_matches('…').trim().to_lowercase();
     for run in nodes {
         for run in chunks(*run) {
-            let read = parts.store.readable_nodes(id, run).await?.nodes;
+            let read = parts.store.whole_nodes(id, run).await?.nodes;
             let holds = |node: &Node| node.message.text().to_lowercase().contains(&title);
             if read.iter().any(holds) {
                 return Ok(true);

@@ -4,6 +4,7 @@ mod background;
 mod backups;
 mod blocking;
 mod crash;
+mod disabling;
 mod erasing;
 mod examples;
 mod executors;

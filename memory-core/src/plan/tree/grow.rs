@@ -96,7 +96,7 @@ impl Tree {
         if outline.keep_out_of_summaries {
             self.kept_out.insert(node);
         }
-        if outline.is_erased {
+        if outline.is_hidden() {
             self.erased.insert(node);
         }
     }
@@ -107,7 +107,7 @@ impl Tree {
         if self.places.last().is_some_and(|last| last.summary.id >= id) {
             return;
         }
-        let tokens = summary.tokens;
+        let (tokens, is_disabled) = (summary.tokens, summary.is_disabled);
         let height = if summary.for_view { None } else { self.height_over(&summary) };
         let superseded = if height.is_none() { self.superseded_by(&summary) } else { None };
         if summary.for_view && superseded.is_none() {
@@ -118,7 +118,8 @@ impl Tree {
         if height.is_some() {
             self.enter(id);
         }
-        if let Some(Superseded { place, .. }) = superseded {
+        // A disabled one leaves the text before it in the place.
+        if let Some(Superseded { place, .. }) = superseded.filter(|_| !is_disabled) {
             self.put_words(place, id, tokens);
         }
     }

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, ViewId,
+    ConversationId, Disabling, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary,
+    SummaryId, ViewId,
     port::{
         Appended, BoxFuture, Changes, ConversationState, Event, Lease, NodeProof, Note, Place, ReadNodes, Recorded,
         Revision, Source, Store, StoreError, Verification, VerifiedConversation,
@@ -25,7 +26,7 @@ impl Source for MemoryStore {
     }
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| Ok(c.summaries.clone())) })
+        Box::pin(async move { self.with(conversation, |c| Ok(c.readable_summaries().collect())) })
     }
 
     fn conversation<'a>(
@@ -45,6 +46,21 @@ impl Source for MemoryStore {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
         Box::pin(ReadNodes::of(self, conversation, range))
+    }
+
+    fn whole_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            let mut read = ReadNodes::of(self, conversation, range).await?;
+            for node in read.nodes.iter_mut().filter(|node| node.is_disabled) {
+                let whole = self.with(conversation, |c| c.read(NodeRange::single(node.id), true))?;
+                whole.into_iter().for_each(|whole| *node = whole);
+            }
+            Ok(read)
+        })
     }
 }
 
@@ -112,7 +128,7 @@ impl Store for MemoryStore {
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
         Box::pin(async move {
             self.with(conversation, |c| {
-                c.read(NodeRange::single(node))?.pop().ok_or_else(|| c.unknown_node(conversation, node))
+                c.read(NodeRange::single(node), false)?.pop().ok_or_else(|| c.unknown_node(conversation, node))
             })
         })
     }
@@ -122,7 +138,21 @@ impl Store for MemoryStore {
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| c.read(range)) })
+        Box::pin(async move { self.with(conversation, |c| c.read(range, false)) })
+    }
+
+    fn whole_summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move { self.with(conversation, |c| Ok(c.whole_summaries(ids))) })
+    }
+
+    fn disablings<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Disabling>, StoreError>> {
+        Box::pin(async move {
+            self.with(conversation, |c| Ok(c.disablings.iter().map(|(_, change)| change.clone()).collect()))
+        })
     }
 
     fn views<'a>(
@@ -189,7 +219,7 @@ impl Store for MemoryStore {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<(Node, NodeProof)>, StoreError>> {
         Box::pin(async move {
-            self.with(conversation, |c| Ok(c.read(range)?.into_iter().zip(c.proofs_of(range)).collect()))
+            self.with(conversation, |c| Ok(c.read(range, false)?.into_iter().zip(c.proofs_of(range)).collect()))
         })
     }
 

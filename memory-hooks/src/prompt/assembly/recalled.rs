@@ -220,7 +220,7 @@ impl Assembly<'_> {
             let read = self.parts.store.readable_nodes(self.conversation, turn).await?;
             losses.extend(&read.losses);
             left -= if read.nodes.is_empty() { 0 } else { cost };
-            for node in read.nodes {
+            for node in read.nodes.into_iter().filter(|node| !node.is_disabled) {
                 let why = why(&node).to_owned();
                 pieces.push(Part::message(PieceKind::Recalled, self.shortened(node), why));
             }
@@ -286,7 +286,7 @@ impl Assembly<'_> {
                 let read = self.parts.store.readable_nodes(self.conversation, NodeRange::single(correction)).await?;
                 losses.extend(&read.losses);
                 let Some(correction) = read.nodes.into_iter().next() else { continue };
-                if correction.message.keep_out_of_summaries {
+                if correction.message.keep_out_of_summaries || correction.is_disabled {
                     continue;
                 }
                 let Some(rest) = left.checked_sub(correction.tokens) else { continue };
@@ -328,6 +328,7 @@ impl Assembly<'_> {
         let is_new = |node: &Node| !shown.iter().any(|run| run.contains(node.id));
         let messages =
             recall.excerpts.iter().flat_map(|excerpt| excerpt.messages.iter().map(move |node| (excerpt, node)));
+        let messages = messages.filter(|(_, node)| !node.is_disabled);
         let parts = |(excerpt, node): (&Excerpt, &Arc<Node>)| {
             let why = recall_reason(node.id, excerpt, recall);
             let cuts = excerpt.cuts.iter().filter(|(of, _)| *of == node.id).map(|(_, part)| part.clone());

@@ -169,6 +169,8 @@ impl<'a> Running<'a> {
         };
         let Some(view) = views.into_iter().rfind(is_turn) else { return Ok(None) };
         match rebuild(parts, conversation, view).await {
+            // A record shows what is disabled now, and a window must not.
+            Ok(prompt) if prompt.notices.iter().any(|notice| matches!(notice, Notice::ViewDisabled { .. })) => Ok(None),
             Ok(prompt) => {
                 let erased = self.assembly.snapshot.tree.erased_runs(prompt.nodes);
                 Ok(Some(Window { erased, ..window_of(&prompt) }))
@@ -187,7 +189,10 @@ impl<'a> Running<'a> {
         let longest = window.longest_result;
         let part = |node| Part::message(PieceKind::Message, self.cut(node, longest), "said since".to_owned());
         let lost = |nodes: &NodeRange| Part::lost(*nodes, "it cannot be read any more");
-        let mut new: Vec<_> = read.nodes.into_iter().map(part).chain(read.losses.runs().iter().map(lost)).collect();
+        let (disabled, said): (Vec<_>, Vec<_>) = read.nodes.into_iter().partition(|node| node.is_disabled);
+        let disabled = NodeRange::merge(disabled.iter().map(|node| NodeRange::single(node.id)).collect());
+        let mut new: Vec<_> = said.into_iter().map(part).chain(read.losses.runs().iter().map(lost)).collect();
+        new.extend(disabled.into_iter().map(|run| Part::disabled(run, "it is disabled")));
         new.sort_by_key(|part| part.nodes);
         self.note(&read.losses);
         window.shown.extend(new);
@@ -361,7 +366,7 @@ impl<'a> Running<'a> {
 fn last_asking(shown: &[Part]) -> Option<(usize, &Node)> {
     let asks = |part: &'_ Part| match &part.body {
         Body::Message(node) => part.kind == PieceKind::Message && node.message.begins_prompt(),
-        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => false,
+        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => false,
     };
     let at = shown.iter().rposition(asks)?;
     match &shown.get(at)?.body {

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod cursor;
+mod disabled;
 mod erased;
 mod event;
 mod items;

@@ -32,6 +32,8 @@ const WITH_OWNERS: u32 = 4;
 const WITH_NOTES: u32 = 5;
 /// The format in which conversations have erasures, too; without any, an older one says the same.
 const WITH_ERASURES: u32 = 6;
+/// The format in which conversations have disabled messages and summaries, too; without any, an older one says the same.
+const WITH_DISABLINGS: u32 = 7;
 
 /// Bytes in front of the body: magic, format, store, and the body's length. The keys come after the body.
 const KEYS_BEHIND: usize = 32;
@@ -59,7 +61,7 @@ impl Saved {
             return None;
         }
         let format = u32::from_le_bytes(fields.array()?);
-        if !(FORMAT..=WITH_ERASURES).contains(&format) {
+        if !(FORMAT..=WITH_DISABLINGS).contains(&format) {
             return None;
         }
         let store = fields.array()?;
@@ -172,7 +174,9 @@ pub(crate) fn encode(state: &State) -> Option<(Vec<u8>, KeyRanges)> {
         out.bytes(&header_crc(segment)?.to_le_bytes());
         out.number(if segment.number() == cursor.end.segment { 0 } else { segment.file().size().ok()? });
     }
-    let format = if state.has_erasures() {
+    let format = if state.has_disablings() {
+        WITH_DISABLINGS
+    } else if state.has_erasures() {
         WITH_ERASURES
     } else if state.conversations().any(|conversation| conversation.notes.last() > 0) {
         WITH_NOTES

@@ -125,8 +125,8 @@ impl<'s> Reader<'s> {
 
     /// A node as it is now.
     pub(crate) fn node(&mut self, wanted: &ReadRequest) -> Result<Node, StoreError> {
-        if wanted.is_erased {
-            return self.erased_node(wanted);
+        if let Some(hidden) = self.hidden_node(wanted)? {
+            return Ok(hidden);
         }
         self.prefetch(wanted);
         let mut node = codec::BLANK;
@@ -134,9 +134,17 @@ impl<'s> Reader<'s> {
         Ok(node)
     }
 
-    fn erased_node(&mut self, wanted: &ReadRequest) -> Result<Node, StoreError> {
+    /// What is read of an erased or a disabled node; `None` for any other.
+    #[inline]
+    fn hidden_node(&mut self, wanted: &ReadRequest) -> Result<Option<Node>, StoreError> {
+        if !wanted.is_erased && (!wanted.is_disabled || wanted.whole) {
+            return Ok(None);
+        }
         let ErasedMessage { role, at, .. } = self.erased(wanted.location)?;
-        Ok(Node::erased(wanted.node, role, at))
+        Ok(Some(match wanted.is_erased {
+            true => Node::erased(wanted.node, role, at),
+            false => Node::disabled(wanted.node, role, at).pinned(wanted.pinned),
+        }))
     }
 
     /// All nodes of a run, in order.
@@ -147,8 +155,8 @@ impl<'s> Reader<'s> {
             if let Some(ahead) = run.get(at + AHEAD) {
                 self.prefetch(ahead);
             }
-            if wanted.is_erased {
-                nodes.push(self.erased_node(wanted)?);
+            if let Some(hidden) = self.hidden_node(wanted)? {
+                nodes.push(hidden);
                 continue;
             }
             nodes.push(codec::BLANK);
@@ -164,8 +172,8 @@ impl<'s> Reader<'s> {
         let mut nodes = Vec::with_capacity(run.len());
         let segments = self.segments;
         for wanted in run {
-            if wanted.is_erased {
-                nodes.push((self.erased_node(wanted)?, self.proof(wanted)?));
+            if let Some(hidden) = self.hidden_node(wanted)? {
+                nodes.push((hidden, self.proof(wanted)?));
                 continue;
             }
             let message = self.message_within(wanted.location, wanted.most_bytes)?;
@@ -307,6 +315,7 @@ fn fill_in(
     node: &mut Node,
 ) -> Result<(), StoreError> {
     (node.id, node.importance, node.pinned) = (wanted.node, wanted.importance, wanted.pinned);
+    node.is_disabled = wanted.is_disabled;
     message.fill_in(node).map_err(|error| undecodable(segments, wanted.location, error))
 }
 

@@ -221,6 +221,7 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
                     Change::Summary { id, level, span, location, is_erased: true }
                 }
                 EventRecord::Erasure(erasure) => Change::Erasure { erasure, location },
+                EventRecord::Disabling(change) => Change::Disabled { change, location },
                 EventRecord::ErasedNote(id) => Change::Note { id, location },
                 EventRecord::View(view) => Change::View { id: view.id, location },
                 EventRecord::Note(note) => Change::Note { id: note.id, location },

@@ -1,8 +1,10 @@
 //! State of one conversation in memory.
 
+use std::collections::BTreeSet;
+
 use memory_core::{
-    ConversationId, Erasure, ErasureId, Level, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, SummaryId,
-    Timestamp, ViewId,
+    ConversationId, Disabling, Disablings, Erasure, ErasureId, Level, NodeId, NodeOutline, NodeRange, NoteId, OwnerId,
+    Role, SummaryId, Timestamp, ViewId,
     port::{Changes, ConversationState, ForkedFrom, Revision, StoreError},
 };
 
@@ -38,6 +40,11 @@ pub(crate) enum Change {
     /// An erasure, which concerns all conversations that share its nodes.
     Erasure {
         erasure: Box<Erasure>,
+        location: Location,
+    },
+    /// A change of what is disabled.
+    Disabled {
+        change: Box<Disabling>,
         location: Location,
     },
     /// Nodes that were lost before the store was salvaged.
@@ -78,6 +85,7 @@ impl Change {
         if let Self::Node { location, .. }
         | Self::ErasedNode { location, .. }
         | Self::Erasure { location, .. }
+        | Self::Disabled { location, .. }
         | Self::Lost { location, .. }
         | Self::Summary { location, .. }
         | Self::View { location, .. }
@@ -112,6 +120,7 @@ pub(crate) struct Conversation {
     /// Runs of nodes that cannot be read, in order.
     pub(crate) lost: Vec<NodeRange>,
     pub(crate) erased: Erased,
+    pub(crate) disabled: Disablings<Location>,
     /// Damage after which more of this conversation may be lost than is known. Meanwhile nothing may be appended: its
     /// number could be that of a lost node.
     pub(crate) doubt: Option<Damage>,
@@ -135,6 +144,7 @@ impl Conversation {
             keys: Keys::default(),
             lost: Vec::new(),
             erased: Erased::default(),
+            disabled: Disablings::default(),
             doubt: None,
         }
     }
@@ -151,6 +161,7 @@ impl Conversation {
             views: self.views.fork(past.views),
             lost: self.lost.iter().map_while(cut).collect(),
             erased: self.erased.fork(past.nodes),
+            disabled: self.disabled.first(past.nodes),
             ..Self::new(id, number)
         }
     }
@@ -212,6 +223,7 @@ impl Conversation {
             .title(self.title.clone())
             .tags(self.tags.clone())
             .erased(self.erased.count())
+            .disabled(if self.disabled.is_empty() { 0 } else { self.nodes.disabled() })
             .forked_from(forked_from)
             .owner(self.owner.clone())
     }
@@ -254,6 +266,7 @@ impl Conversation {
             }
             // Applied to all conversations that it concerns.
             Change::Erasure { .. } => {}
+            Change::Disabled { change, location } => self.disable(*change, location),
             Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
             Change::Summary { id, level, span, location, is_erased } => {
                 self.summaries.push(id, level, span, location)?;
@@ -285,6 +298,29 @@ impl Conversation {
             (self.title, self.tags) = (None, Vec::new());
         }
         self.erased.cut(cut);
+    }
+
+    /// Disables messages and summaries, or enables them.
+    pub(crate) fn disable(&mut self, change: Disabling, place: Location) {
+        change.nodes.iter().for_each(|run| self.nodes.set_disabled(*run, change.is_disabled));
+        let summaries = &self.summaries;
+        self.disabled.push(place, change, |id| summaries.level_and_span(id));
+        let disabled = &self.disabled;
+        let is_stale = |level, span, place| disabled.is_stale(level, span, place);
+        self.summaries.mark_stale(|span| disabled.last_touches(span), is_stale);
+    }
+
+    /// The summaries that are disabled.
+    pub(crate) fn disabled_summaries(&self) -> BTreeSet<SummaryId> {
+        let named: BTreeSet<_> =
+            self.disabled.iter().flat_map(|(_, change)| change.summaries.iter().copied()).collect();
+        named.into_iter().filter(|id| self.disabled.has_summary(*id)).collect()
+    }
+
+    /// Number of erased and disabled nodes in a run.
+    pub(crate) fn hidden_in(&self, run: NodeRange) -> u64 {
+        let disabled = if self.disabled.is_empty() { 0 } else { self.nodes.disabled_in(run) };
+        self.erased.count_in(run) + disabled
     }
 
     /// The nodes that are known to be missing.

@@ -15,6 +15,7 @@ const ROLE: u8 = 0b0011;
 const PINNED: u8 = 0b0100;
 const KEPT_OUT: u8 = 0b1000;
 pub(crate) const ERASED: u8 = 0b1_0000;
+const DISABLED: u8 = 0b10_0000;
 
 /// A node to be read, with its changes by events since it was appended.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +28,10 @@ pub(crate) struct ReadRequest {
     pub(crate) pinned: bool,
     /// True if the message was erased, whatever the record still holds.
     pub(crate) is_erased: bool,
+    /// True if the message is disabled.
+    pub(crate) is_disabled: bool,
+    /// True to read a disabled message as it was said.
+    pub(crate) whole: bool,
 }
 
 /// Nodes to be read, and the segments to read them from.
@@ -257,7 +262,7 @@ impl Nodes {
         outline.keep_out_of_summaries = slot.flags & KEPT_OUT != 0;
         outline.is_erased = slot.flags & ERASED != 0;
         outline.set_importance(slot.importance);
-        outline
+        if slot.flags & DISABLED == 0 { outline } else { outline.disabled() }
     }
 
     /// Reduces the nodes of a run to what is known of erased messages: role and time.
@@ -283,6 +288,28 @@ impl Nodes {
         }
         (leaf..self.tokens_before.len()).for_each(|leaf| self.shift_tokens(leaf, more));
         self.tokens = self.tokens.saturating_add_signed(more);
+    }
+
+    /// Disables the nodes of a run that are not erased, or enables them.
+    pub(crate) fn set_disabled(&mut self, run: NodeRange, is_disabled: bool) {
+        let end = usize::try_from(run.last().get()).unwrap_or(usize::MAX).min(self.slots.len());
+        for index in run.first().index()..end {
+            if let Some(slot) = self.slots.get_mut(index).filter(|slot| slot.flags & ERASED == 0) {
+                slot.flags = if is_disabled { slot.flags | DISABLED } else { slot.flags & !DISABLED };
+            }
+        }
+    }
+
+    /// Number of disabled nodes.
+    pub(crate) fn disabled(&self) -> u64 {
+        self.slots.iter().filter(|slot| slot.flags & DISABLED != 0).count() as u64
+    }
+
+    /// Number of disabled nodes in a run.
+    pub(crate) fn disabled_in(&self, run: NodeRange) -> u64 {
+        let within = self.slots.iter_from(run.first().index().min(self.slots.len()));
+        let within = within.take(usize::try_from(run.count()).unwrap_or(usize::MAX));
+        within.filter(|slot| slot.flags & DISABLED != 0).count() as u64
     }
 
     /// Adds to the tokens before a leaf.
@@ -316,7 +343,8 @@ fn wanted(node: NodeId, slot: &Slot, next: Option<&Slot>, stretch: Stretch) -> R
     });
     let location = Location { segment: stretch.segment, offset: slot.offset };
     let (pinned, is_erased) = (slot.flags & PINNED != 0, slot.flags & ERASED != 0);
-    ReadRequest { node, location, most_bytes, importance: slot.importance, pinned, is_erased }
+    let (importance, is_disabled) = (slot.importance, slot.flags & DISABLED != 0);
+    ReadRequest { node, location, most_bytes, importance, pinned, is_erased, is_disabled, whole: false }
 }
 
 const _: () = assert!(mem::size_of::<Slot>() == 22, "documented, and counted on: at most 24 bytes a node");

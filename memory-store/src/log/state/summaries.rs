@@ -18,12 +18,14 @@ pub(crate) struct Slot {
     pub(crate) level: u8,
     /// True if a message that it covers was erased, and its text with it.
     pub(crate) is_erased: bool,
+    /// True if other messages or summaries below it were disabled when it was recorded.
+    pub(crate) is_stale: bool,
 }
 
 impl Slot {
     /// A summary of these nodes, whose record is at this location.
     pub(crate) fn new(id: u32, level: u8, (first, last): (u32, u32), (segment, offset): (u32, u32)) -> Self {
-        Self { id, first, last, segment, offset, reach: last, level, is_erased: false }
+        Self { id, first, last, segment, offset, reach: last, level, is_erased: false, is_stale: false }
     }
 
     fn span(&self) -> Option<NodeRange> {
@@ -33,6 +35,11 @@ impl Slot {
     fn location(&self) -> Location {
         Location { segment: self.segment, offset: self.offset }
     }
+
+    /// True if it is not read.
+    fn is_hidden(&self) -> bool {
+        self.is_erased || self.is_stale
+    }
 }
 
 /// The summaries of one conversation, in the order of their numbers. Lost ones leave gaps.
@@ -41,6 +48,8 @@ pub(crate) struct Summaries {
     slots: SharedVec<Slot>,
     /// Number of erased ones.
     erased: usize,
+    /// Number of stale ones that are not erased.
+    stale: usize,
     /// Number of the parent's last summary at the fork; own summaries have higher numbers.
     before: u32,
     /// Number of first summaries that are the parent's.
@@ -55,9 +64,14 @@ impl Summaries {
         self.slots.len() as u64
     }
 
-    /// Number of those that were not erased.
+    /// Number of those that are read.
     pub(crate) fn present(&self) -> u64 {
-        (self.slots.len() - self.erased) as u64
+        (self.slots.len() - self.erased - self.stale) as u64
+    }
+
+    /// Number of those among the first `count` that are read.
+    pub(crate) fn present_among(&self, count: usize) -> usize {
+        self.slots.iter().take(count).filter(|slot| !slot.is_hidden()).count()
     }
 
     /// The highest number.
@@ -88,7 +102,7 @@ impl Summaries {
         let common = self.common_with(last);
         let slots = self.slots.first(common);
         let mut fork = Self { slots, before: before.max(self.last_number()), ..Self::default() };
-        fork.count_erased(self.erased);
+        fork.count_hidden(self);
         for slot in self.slots.iter_from(common).filter(|slot| u64::from(slot.last) <= last) {
             fork.keep(*slot);
         }
@@ -96,9 +110,34 @@ impl Summaries {
         fork
     }
 
-    /// Counts the erased ones, of which there are at most this many.
-    fn count_erased(&mut self, most: usize) {
-        self.erased = if most == 0 { 0 } else { self.slots.iter().filter(|slot| slot.is_erased).count() };
+    /// Counts the erased and the stale ones, all of which are the parent's.
+    fn count_hidden(&mut self, parent: &Self) {
+        let count = |is: fn(&Slot) -> bool| self.slots.iter().filter(|slot| is(slot)).count();
+        let erased = if parent.erased == 0 { 0 } else { count(|slot| slot.is_erased) };
+        let stale = if parent.stale == 0 { 0 } else { count(|slot| slot.is_stale && !slot.is_erased) };
+        (self.erased, self.stale) = (erased, stale);
+    }
+
+    /// Looks again which of those whose span `is_concerned` are stale.
+    pub(crate) fn mark_stale(
+        &mut self,
+        is_concerned: impl Fn(NodeRange) -> bool,
+        is_stale: impl Fn(Level, NodeRange, Location) -> bool,
+    ) {
+        let now = |slot: &Slot| {
+            let (level, span) = (Level::from_number(slot.level)?, slot.span()?);
+            is_concerned(span).then(|| is_stale(level, span, slot.location()))
+        };
+        let changed =
+            |(place, slot): (usize, &Slot)| Some((place, now(slot)?)).filter(|(_, now)| *now != slot.is_stale);
+        let changed: Vec<_> = self.slots.iter().enumerate().filter_map(changed).collect();
+        for (place, is_stale) in changed {
+            let Some(slot) = self.slots.get_mut(place) else { continue };
+            slot.is_stale = is_stale;
+            if !slot.is_erased {
+                self.stale = if is_stale { self.stale + 1 } else { self.stale.saturating_sub(1) };
+            }
+        }
     }
 
     /// Erases the summaries whose span is one of those.
@@ -118,13 +157,14 @@ impl Summaries {
         if let Some(slot) = self.slots.get_mut(place).filter(|slot| !slot.is_erased) {
             slot.is_erased = true;
             self.erased += 1;
+            self.stale -= usize::from(slot.is_stale);
         }
     }
 
     /// The parent's first `common` summaries, for a fork restored from a checkpoint.
     pub(crate) fn forked(parent: &Self, common: usize, before: u32) -> Self {
         let mut fork = Self { slots: parent.slots.first(common), before, inherited: common, ..Self::default() };
-        fork.count_erased(parent.erased);
+        fork.count_hidden(parent);
         fork
     }
 
@@ -145,6 +185,7 @@ impl Summaries {
 
     fn keep(&mut self, slot: Slot) {
         self.erased += usize::from(slot.is_erased);
+        self.stale += usize::from(slot.is_stale && !slot.is_erased);
         let reach = self.slots.last().map_or(0, |last| last.reach).max(slot.last);
         self.slots.push(Slot { reach, ..slot });
     }
@@ -183,12 +224,22 @@ impl Summaries {
         Ok(())
     }
 
-    /// Nodes that a summary covers; `None` for an erased one.
+    /// Nodes that a summary covers; `None` for one that is not read.
     pub(crate) fn span(&self, id: SummaryId) -> Option<NodeRange> {
         self.find(id)?.span()
     }
 
+    /// Level and nodes of a summary, also of a stale one; `None` for an erased one.
+    pub(crate) fn level_and_span(&self, id: SummaryId) -> Option<(Level, NodeRange)> {
+        let slot = self.find_unerased(id)?;
+        Some((Level::from_number(slot.level)?, slot.span()?))
+    }
+
     fn find(&self, id: SummaryId) -> Option<&Slot> {
+        self.find_unerased(id).filter(|slot| !slot.is_stale)
+    }
+
+    fn find_unerased(&self, id: SummaryId) -> Option<&Slot> {
         let place = self.slots.partition_point(|slot| u64::from(slot.id) < id.get());
         self.slots.get(place).filter(|slot| u64::from(slot.id) == id.get() && !slot.is_erased)
     }
@@ -202,7 +253,7 @@ impl Summaries {
             level_index(level.number()).and_then(|level| self.by_span.get(level)).map_or(&[][..], Vec::as_slice);
         let from = by_span.partition_point(|place| key(place) < Some(wanted));
         let same = by_span.iter().skip(from).take_while(|place| key(place) == Some(wanted));
-        let found = same.filter_map(|place| self.slots.get(*place as usize)).filter(|slot| !slot.is_erased);
+        let found = same.filter_map(|place| self.slots.get(*place as usize)).filter(|slot| !slot.is_hidden());
         found.filter_map(|slot| Some((SummaryId::new(u64::from(slot.id))?, slot.location()))).collect()
     }
 
@@ -211,10 +262,15 @@ impl Summaries {
         self.find(id).map(Slot::location)
     }
 
+    /// Location of a summary, also of a stale one.
+    pub(crate) fn location_of_any(&self, id: SummaryId) -> Option<Location> {
+        self.find_unerased(id).map(Slot::location)
+    }
+
     /// Locations of all summaries after the first `skip`.
     pub(crate) fn locations(&self, skip: usize) -> Vec<Location> {
         let behind = self.slots.iter_from(skip.min(self.slots.len()));
-        behind.filter(|slot| !slot.is_erased).map(Slot::location).collect()
+        behind.filter(|slot| !slot.is_hidden()).map(Slot::location).collect()
     }
 }
 

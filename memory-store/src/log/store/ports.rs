@@ -1,11 +1,11 @@
 //! The ports of the core over the log.
 
-use std::{sync::Arc, thread};
+use std::{collections::BTreeSet, sync::Arc, thread};
 
 use futures_channel::oneshot;
 use memory_core::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
-    SummaryOutline, ViewId,
+    ConversationId, Disabling, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary,
+    SummaryId, SummaryOutline, ViewId,
     port::{
         Appended, BoxFuture, Changes, ConversationState, Event, Lease, NodeProof, Note, ReadNodes, Recorded, Revision,
         Source, Store, StoreError, Verification,
@@ -14,7 +14,12 @@ use memory_core::{
 };
 
 use super::{
-    super::{read::reader::Reader, state::conversation::Conversation, upkeep::verify::verify, write::request::Request},
+    super::{
+        read::reader::Reader,
+        state::{conversation::Conversation, nodes::ReadRequest},
+        upkeep::verify::verify,
+        write::request::Request,
+    },
     LogStore, prepare, read_records,
 };
 
@@ -25,8 +30,12 @@ impl Source for LogStore {
 
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
         Box::pin(async move {
-            let summaries = self.known_summaries(conversation)?;
-            Ok(summaries.to_vec())
+            let (summaries, disabled) = self.known_summaries(conversation)?;
+            let read = |summary: &Summary| match disabled.contains(&summary.id) {
+                true => summary.clone().disabled(),
+                false => summary.clone(),
+            };
+            Ok(summaries.iter().map(read).collect())
         })
     }
 
@@ -53,6 +62,28 @@ impl Source for LogStore {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
         Box::pin(ReadNodes::of(self, conversation, range))
+    }
+
+    fn whole_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            let mut read = ReadNodes::of(self, conversation, range).await?;
+            if read.nodes.iter().any(|node| node.is_disabled) {
+                let (segments, wanted) = self.wanted(conversation, range)?;
+                let mut reader = Reader::of_run(&segments, &wanted);
+                for wanted in wanted.into_iter().filter(|wanted| wanted.is_disabled) {
+                    if let Ok(place) = read.nodes.binary_search_by_key(&wanted.node, |node| node.id)
+                        && let Some(node) = read.nodes.get_mut(place)
+                    {
+                        *node = reader.node(&ReadRequest { whole: true, ..wanted })?;
+                    }
+                }
+            }
+            Ok(read)
+        })
     }
 }
 
@@ -132,12 +163,45 @@ impl Store for LogStore {
                 let mut ids = ids.to_vec();
                 ids.sort_unstable();
                 ids.dedup();
-                let locations: Vec<_> = ids.iter().filter_map(|id| there.summaries.location(*id)).collect();
+                let location = |id: &SummaryId| Some((there.summaries.location(*id)?, there.disabled.has_summary(*id)));
+                let locations: Vec<_> = ids.iter().filter_map(location).collect();
                 (Arc::clone(&state.segments), locations)
             };
             let mut summaries = Vec::with_capacity(locations.len());
-            read_records(conversation, &segments, locations, Reader::summary, |summary| summaries.push(summary))?;
+            for (location, is_disabled) in locations {
+                read_records(conversation, &segments, [location], Reader::summary, |summary| {
+                    summaries.push(if is_disabled { summary.disabled() } else { summary });
+                })?;
+            }
             Ok(summaries)
+        })
+    }
+
+    fn whole_summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let ids: BTreeSet<SummaryId> = ids.iter().copied().collect();
+            let (segments, locations, disabled) = {
+                let state = self.shared.current()?;
+                let there = state.conversation(conversation)?;
+                let locations: Vec<_> = ids.iter().filter_map(|id| there.summaries.location_of_any(*id)).collect();
+                (Arc::clone(&state.segments), locations, there.disabled_summaries())
+            };
+            let mut summaries = Vec::with_capacity(locations.len());
+            read_records(conversation, &segments, locations, Reader::summary, |mut summary| {
+                summary.is_disabled = disabled.contains(&summary.id);
+                summaries.push(summary);
+            })?;
+            Ok(summaries)
+        })
+    }
+
+    fn disablings<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Disabling>, StoreError>> {
+        Box::pin(async move {
+            self.read(conversation, |there| Ok(there.disabled.iter().map(|(_, change)| change.clone()).collect()))
         })
     }
 
@@ -184,13 +248,15 @@ impl Store for LogStore {
         since: Revision,
     ) -> BoxFuture<'a, Result<Changes, StoreError>> {
         Box::pin(async move {
-            let (segments, (mut changes, locations)) = {
+            let (segments, (mut changes, locations), disabled) = {
                 let state = self.shared.current()?;
-                (Arc::clone(&state.segments), state.conversation(conversation)?.changes(state.epoch, since))
+                let there = state.conversation(conversation)?;
+                (Arc::clone(&state.segments), there.changes(state.epoch, since), there.disabled_summaries())
             };
             let summaries = &mut changes.summaries;
             read_records(conversation, &segments, locations, Reader::summary, |summary| {
-                summaries.push(SummaryOutline::of(summary.id, &summary.body));
+                let outline = SummaryOutline::of(summary.id, &summary.body);
+                summaries.push(if disabled.contains(&summary.id) { outline.disabled() } else { outline });
             })?;
             Ok(changes)
         })
@@ -276,6 +342,7 @@ fn event_bytes(event: &Event) -> usize {
             }
             Event::Note(note) => note.change.bytes() + note.sources.len() * 4,
             Event::Erased(erasure) => erasure.by.len() + erasure.nodes.len() * 8,
+            Event::Disabled(change) => change.by.len() + change.nodes.len() * 8 + change.summaries.len() * 4,
             Event::Tags(tags) => tags.iter().map(String::len).sum(),
             _ => 0,
         }

@@ -225,6 +225,7 @@ impl Pending {
                 Event::Title(title) => changes.push(Change::Title(title)),
                 Event::Tags(tags) => changes.push(Change::Tags(tags)),
                 Event::Erased(erasure) => changes.push(Change::Erasure { erasure, location }),
+                Event::Disabled(change) => changes.push(Change::Disabled { change, location }),
                 // The codec has refused it.
                 _ => {}
             }
@@ -439,13 +440,21 @@ impl<'a> View<'a> {
             Event::Pin { node, .. } => self.check_node(*node),
             Event::Note(note) => self.check_note(note),
             Event::Erased(erasure) => erasure.nodes.last().map_or(Ok(()), |run| self.check_node(run.last())),
+            Event::Disabled(change) => {
+                let known = |id: SummaryId| self.on_disk.and_then(|there| there.summaries.level_and_span(id));
+                let is_unknown = |id: &&SummaryId| known(**id).is_none() && span_of(**id).is_none();
+                if let Some(unknown) = change.summaries.iter().find(is_unknown) {
+                    return Err(invalid(format!("summary {unknown} is not there")));
+                }
+                change.nodes.last().map_or(Ok(()), |run| self.check_node(run.last()))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Checks that no message of a run was erased since the writer knew of this many.
+    /// Checks that no message of a run was erased, disabled or enabled since the writer knew of this many.
     fn check_unerased(&self, known: u64, run: Option<NodeRange>) -> Result<(), StoreError> {
-        let now = run.zip(self.on_disk).map_or(0, |(run, there)| there.erased.count_in(run));
+        let now = run.zip(self.on_disk).map_or(0, |(run, there)| there.hidden_in(run));
         if now == known {
             return Ok(());
         }

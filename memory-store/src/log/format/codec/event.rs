@@ -2,13 +2,14 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Erasure, Hash, Level, NodeId, NodeRange, NoteId, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
-    WrittenBy,
+    Disabling, Erasure, Hash, Level, NodeId, NodeRange, NoteId, Summary, SummaryDraft, SummaryId, SummaryMetadata,
+    Timestamp, WrittenBy,
     port::{Event, Note, NoteChange},
     view::View,
 };
 
 use super::{
+    disabled::{decode_disabling, encode_disabling},
     erased::{decode_erased_event, decode_erasure, encode_erasure},
     items::{Items, bounded, node_id},
     view::decode_view,
@@ -36,6 +37,7 @@ pub(crate) enum EventRecord<'a> {
     View(Box<View>),
     Note(Box<Note>),
     Erasure(Box<Erasure>),
+    Disabling(Box<Disabling>),
     /// An erased summary, whose number and span are left.
     ErasedSummary {
         id: SummaryId,
@@ -108,6 +110,7 @@ pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>,
             encode(kind::TAGS, tags)
         }
         Event::Note(note) => encode_note(note),
+        Event::Disabled(change) => encode_disabling(change),
         Event::Erased(erasure) => encode_erasure(erasure),
         _ => Err("this version of the log cannot keep such an event".into()),
     }
@@ -163,6 +166,7 @@ pub(super) fn decode([number, version]: [u8; 2], value: &[u8]) -> Result<EventRe
         }
         kind::VIEW => decode_view(version, value).map(Box::new).map(EventRecord::View),
         kind::NOTE => whole::<WireNote<'_>>(value)?.into_note().map(Box::new).map(EventRecord::Note),
+        kind::DISABLED => decode_disabling(value).map(Box::new).map(EventRecord::Disabling),
         kind::ERASED => decode_erasure(value).map(Box::new).map(EventRecord::Erasure),
         kind::ERASED_EVENT => decode_erased_event(value),
         kind::TITLE => whole(value).map(EventRecord::Title),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ContentBlock, ErasedKey, ErasedLeaf, Erasure, ErasureId, Hash, Json, Level, Media, Message, MessageKey, NodeDraft,
-    NodeId, NodeOutline, NodeRange, NoteId, Relation, RelationKind, Role, Summary, SummaryDraft, SummaryId,
+    ContentBlock, Disabling, ErasedKey, ErasedLeaf, Erasure, ErasureId, Hash, Json, Level, Media, Message, MessageKey,
+    NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, Relation, RelationKind, Role, Summary, SummaryDraft, SummaryId,
     SummaryMetadata, Timestamp, ViewId, WrittenBy,
     port::{Event, Note, NoteChange},
     view::{Shown, ShownAttached, ShownElsewhere, ShownRun, ViewDraft},
@@ -166,6 +166,18 @@ fn events_of_version_1_never_change() {
 }
 
 #[test]
+fn a_change_of_what_is_disabled_of_version_1_never_changes() {
+    let change = Disabling::new(Timestamp::from_millis(5), true)
+        .by("A")
+        .nodes(vec![NodeRange::new(node(2), node(300)).unwrap(), NodeRange::single(node(301 + 2))])
+        .summaries(vec![SummaryId::new(4).unwrap()]);
+    let record = encode_event(&Event::Disabled(Box::new(change.clone())), SummaryId::new(7).unwrap()).unwrap();
+    golden("what is disabled", &record, "13 01 0a 01 41 01 02 02 fb2c01 fb2f01 fb2f01 01 04");
+    let Record::Event(EventRecord::Disabling(read)) = decoded(&record) else { panic!("a change is read as one") };
+    assert_eq!(*read, change);
+}
+
+#[test]
 fn an_erasure_of_version_1_and_what_it_leaves_never_change() {
     let erasure = Erasure::new(
         ErasureId::from_bytes([7; 16]),
@@ -288,6 +300,11 @@ fn a_view_of_version_1_never_changes() {
     assert_eq!(read.body, windowed);
     let omitted = expected.replacen("00 01 01", "03 04 fc14002c01", 1).replacen("02 03 01", "04 03 01", 1);
     golden("view that leaves messages out", &record, &omitted);
+    windowed.history[1].shown = Shown::Disabled(nodes(3, 3));
+    let record = encode_view(&windowed, ViewId::new(7).unwrap()).unwrap();
+    let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
+    assert_eq!(read.body, windowed);
+    golden("view of disabled messages", &record, &omitted.replacen("04 03 01", "06 03 01", 1));
 }
 
 #[test]

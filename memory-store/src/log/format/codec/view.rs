@@ -19,6 +19,7 @@ const LOST: u8 = 2;
 const EXCERPT: u8 = 3;
 const OMITTED: u8 = 4;
 const PART: u8 = 5;
+const DISABLED: u8 = 6;
 
 /// Version 1: a view of only one conversation.
 #[derive(Encode, BorrowDecode)]
@@ -201,6 +202,7 @@ impl WireRun {
             Shown::Messages(nodes) => (MESSAGES, nodes.first().get(), nodes.count()),
             Shown::Summaries { first, count } => (SUMMARIES, first.get(), count),
             Shown::Omitted(nodes) => (OMITTED, nodes.first().get(), nodes.count()),
+            Shown::Disabled(nodes) => (DISABLED, nodes.first().get(), nodes.count()),
             Shown::Lost(nodes) => (LOST, nodes.first().get(), nodes.count()),
             Shown::Excerpt { node, at, bytes } => (EXCERPT, node.get(), u64::from(at) << 16 | u64::from(bytes)),
             Shown::Part { node, at, bytes } => (PART, node.get(), u64::from(at) << 32 | u64::from(bytes)),
@@ -228,6 +230,7 @@ impl WireRun {
             SUMMARIES => Shown::Summaries { first: SummaryId::new(first).ok_or("a view shows summary 0")?, count },
             LOST => Shown::Lost(nodes()?),
             OMITTED => Shown::Omitted(nodes()?),
+            DISABLED => Shown::Disabled(nodes()?),
             _ => return Err("a run of a view is of an unknown sort: a newer version wrote it".into()),
         };
         Ok(ShownRun { shown, check })

@@ -45,9 +45,10 @@ pub(super) mod kind {
     pub(crate) const NOTE: u8 = 16;
     pub(crate) const ERASED_MESSAGE: u8 = 17;
     pub(crate) const ERASED_EVENT: u8 = 18;
+    pub(crate) const DISABLED: u8 = 19;
 
     /// All that this version reads.
-    pub(crate) const KNOWN: [u8; 15] = [
+    pub(crate) const KNOWN: [u8; 16] = [
         OPENED,
         MESSAGE,
         SUMMARY,
@@ -63,6 +64,7 @@ pub(super) mod kind {
         NOTE,
         ERASED_MESSAGE,
         ERASED_EVENT,
+        DISABLED,
     ];
 
     /// The newest version of a known kind that this version reads.

@@ -2,9 +2,11 @@
 
 use std::{ops::Range, sync::Arc};
 
-use memory_core::{ConversationId, ErasureId, NodeId, NodeRange, NoteId, OwnerId};
+use memory_core::{
+    ConversationId, Disabling, Disablings, ErasureId, NodeId, NodeRange, NoteId, OwnerId, SummaryId, Timestamp,
+};
 
-use super::{WITH_ERASURES, WITH_NOTES, WITH_OWNERS};
+use super::{WITH_DISABLINGS, WITH_ERASURES, WITH_NOTES, WITH_OWNERS};
 use crate::{
     log::{
         format::{Location, codec::Past},
@@ -51,6 +53,9 @@ pub(super) fn encode(state: &State, format: u32, out: &mut Out) -> (Vec<u8>, Key
         encode_numbered(&conversation.views, parent.map(|(parent, _)| &parent.views), out);
         if format >= WITH_NOTES {
             encode_numbered(&conversation.notes, None, out);
+        }
+        if format >= WITH_DISABLINGS {
+            encode_disablings(&conversation.disabled, out);
         }
         let start = keys.len();
         conversation.keys.encode(&mut keys);
@@ -100,6 +105,9 @@ pub(super) fn decode(
         conversation.views = decode_numbered(bytes, past.map(|(parent, past)| (&parent.views, past.views)))?;
         if format >= WITH_NOTES {
             conversation.notes = decode_numbered(bytes, None)?;
+        }
+        if format >= WITH_DISABLINGS {
+            conversation.disabled = decode_disablings(bytes, &conversation.summaries)?;
         }
         let end = usize::try_from(bytes.number()?).ok()?.checked_mul(keys::ENTRY)?.checked_add(start)?;
         conversation.keys = Keys::settled(Arc::clone(keys), start..end, conversation.nodes());
@@ -159,8 +167,41 @@ fn decode_erased(bytes: &mut In<'_>) -> Option<Erased> {
     Some(Erased::restored(runs, cuts, salts))
 }
 
-/// Bit of a summary's level that says that it was erased.
+fn encode_disablings(all: &Disablings<Location>, out: &mut Out) {
+    out.number(all.len() as u64);
+    for (place, change) in all.iter() {
+        out.number(u64::from(place.segment));
+        out.number(u64::from(place.offset));
+        out.step(0, change.at.as_millis());
+        out.text(&change.by);
+        out.number(u64::from(change.is_disabled));
+        encode_runs(&change.nodes, out);
+        out.number(change.summaries.len() as u64);
+        change.summaries.iter().for_each(|id| out.number(id.get()));
+    }
+}
+
+fn decode_disablings(bytes: &mut In<'_>, summaries: &Summaries) -> Option<Disablings<Location>> {
+    let mut all = Disablings::default();
+    for _ in 0..bytes.count(7)? {
+        let place = Location { segment: bytes.u32()?, offset: bytes.u32()? };
+        let (at, by) = (Timestamp::from_millis(bytes.step(0)?), bytes.text()?.to_owned());
+        let is_disabled = match bytes.number()? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        let nodes = decode_runs(bytes)?;
+        let of = (0..bytes.count(1)?).map(|_| SummaryId::new(bytes.number()?)).collect::<Option<_>>()?;
+        let change = Disabling::new(at, is_disabled).by(by).nodes(nodes).summaries(of);
+        all.push(place, change, |id| summaries.level_and_span(id));
+    }
+    Some(all)
+}
+
+/// Bits of a summary's level that say that it was erased, and that it is stale.
 const ERASED: u8 = 0x80;
+const STALE: u8 = 0x40;
 
 /// Writes a text that may not be there.
 fn encode_text(text: Option<&str>, out: &mut Out) {
@@ -341,7 +382,8 @@ fn encode_summaries(all: &Summaries, parent: Option<&Summaries>, out: &mut Out) 
         out.number(u64::from(slot.last - slot.first));
         out.number(u64::from(slot.segment));
         out.step(offset, i64::from(slot.offset));
-        out.bytes(&[slot.level | if slot.is_erased { ERASED } else { 0 }]);
+        let erased = if slot.is_erased { ERASED } else { 0 };
+        out.bytes(&[slot.level | erased | if slot.is_stale { STALE } else { 0 }]);
         (id, first, offset) = (i64::from(slot.id), i64::from(slot.first), i64::from(slot.offset));
     }
 }
@@ -364,8 +406,8 @@ fn decode_summaries(bytes: &mut In<'_>, parent: Option<(&Summaries, Past)>) -> O
         let [level] = bytes.array()?;
         let small = |number: i64| u32::try_from(number).ok();
         let span = (small(first)?, small(last)?);
-        let mut slot = summaries::Slot::new(small(id)?, level & !ERASED, span, (segment, small(offset)?));
-        slot.is_erased = level & ERASED != 0;
+        let mut slot = summaries::Slot::new(small(id)?, level & !(ERASED | STALE), span, (segment, small(offset)?));
+        (slot.is_erased, slot.is_stale) = (level & ERASED != 0, level & STALE != 0);
         match inherited.checked_sub(1) {
             Some(left) => {
                 all.inherit(slot).ok()?;

@@ -1,0 +1,75 @@
+//! `memory disable` and `memory enable`, and what shows disabled messages.
+
+use crate::support::{self, Store};
+
+fn trip() -> Store {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(60));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store
+}
+
+#[test]
+fn a_disabled_message_is_shown_only_with_the_flag() {
+    let store = trip();
+    let question = ["context", "-c", "trip", "--budget", "20000", "Which platform?"];
+    assert!(store.succeed(&question).contains("platform 9"));
+    let changed = store.json(&["disable", "-c", "trip", "7", "--by", "Ann"]);
+    assert_eq!(changed["conversations"][0]["changes"][0]["nodes"], serde_json::json!([[7, 7]]));
+    let context = store.succeed(&question);
+    assert!(!context.contains("platform 9") && context.contains("[Message 7: disabled]"), "{context}");
+    assert!(!store.succeed(&["context", "-c", "trip", "--budget", "700", "Which platform?"]).contains("platform 9"));
+    assert!(store.json(&["find", "platform"])["matches"].as_array().unwrap().is_empty());
+    assert_eq!(store.json(&["find", "--disabled", "platform"])["matches"].as_array().unwrap().len(), 1);
+    let found = store.json(&["search", "platform 9"]);
+    assert!(found["hits"].as_array().unwrap().iter().all(|hit| hit["node"] != 7), "{found}");
+    let found = store.json(&["search", "--disabled", "platform 9"]);
+    assert!(found["hits"][0]["node"] == 7 && found["hits"][0]["disabled"] == true, "{found}");
+    assert_eq!(store.succeed(&["expand", "-c", "trip", "7"]).trim(), "[disabled]");
+    assert!(store.succeed(&["expand", "-c", "trip", "7", "--disabled"]).contains("platform 9"));
+    store.fail(&["expand", "-c", "trip", "7", "--proof"], 2);
+    let proof = store.file("proof.json", &store.succeed(&["expand", "-c", "trip", "7", "--disabled", "--proof"]));
+    assert!(store.succeed(&["verify-proof", &proof]).contains("platform 9"));
+    let verified = store.json(&["verify"]);
+    assert_eq!((&verified["verified"], &verified["nodes"], &verified["erased"]), (&60.into(), &60.into(), &0.into()));
+    store.succeed(&["doctor"]);
+    assert!(store.succeed(&["disable", "-c", "trip", "--list"]).contains("by Ann"));
+    assert_eq!(store.json(&["list"])["conversations"][0]["disabled"], 1);
+
+    store.succeed(&["vacuum", "--seal"]);
+    store.succeed(&["enable", "-c", "trip", "--all"]);
+    assert!(store.succeed(&question).contains("platform 9"));
+    store.succeed(&["disable", "--matching", "platform [0-9]"]);
+    assert!(!store.succeed(&question).contains("platform 9"));
+    store.succeed(&["enable", "--matching", "platform"]);
+    assert!(store.succeed(&question).contains("platform 9"));
+    store.fail(&["disable", "-c", "trip", "999"], 3);
+    store.fail(&["disable", "-c", "trip"], 2);
+    assert_eq!(store.fail(&["disable", "--matching", "a("], 2).trim_end().lines().count(), 1);
+    store.fail(&["disable", "-c", "trip", "--summary", "9999"], 3);
+}
+
+#[test]
+fn erasing_a_disabled_message_finds_it() {
+    let store = trip();
+    store.succeed(&["disable", "-c", "trip", "7"]);
+    let erased = store.json(&["erase", "--matching", "platform", "--yes"]);
+    assert_eq!(erased["plan"]["conversations"][0]["messages"], 1, "{erased}");
+    assert_eq!(erased["receipt"]["scan"]["found"], 0);
+    assert_eq!(store.succeed(&["expand", "-c", "trip", "7", "--disabled"]).trim(), "[erased]");
+    assert_eq!(store.json(&["list"])["conversations"][0]["disabled"], 0);
+}
+
+#[test]
+fn an_export_carries_what_is_disabled() {
+    let store = trip();
+    store.succeed(&["disable", "-c", "trip", "7-8"]);
+    let file = store.path("trip.export");
+    store.succeed(&["export", "-c", "trip", "--to", &file]);
+    let other = Store::new();
+    other.succeed(&["import", &file]);
+    assert_eq!(other.json(&["list"])["conversations"][0]["disabled"], 2);
+    assert!(!other.succeed(&["context", "-c", "trip", "--budget", "20000"]).contains("platform 9"));
+    other.succeed(&["enable", "-c", "trip", "--all"]);
+    assert!(other.succeed(&["context", "-c", "trip", "--budget", "20000"]).contains("platform 9"));
+}
