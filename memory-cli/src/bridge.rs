@@ -42,6 +42,8 @@ pub(crate) use self::{
 /// The managers that a program opened, and the memory behind them.
 pub(crate) struct Bridge<'a> {
     globals: &'a Globals,
+    /// True if the store is in memory alone.
+    in_memory: bool,
     managers: BTreeMap<String, Managed>,
     /// The memory, opened with the first manager or session that needs a store.
     memory: Option<Memory>,
@@ -63,11 +65,15 @@ enum Managed {
 
 impl<'a> Bridge<'a> {
     /// A bridge, and its questions to the caller: none, unless the caller is chosen as the summarizer.
-    pub(crate) fn new(globals: &'a Globals, model: CallersModel) -> (Self, Questions) {
+    /// With `in_memory` no file holds anything of it.
+    pub(crate) fn new(globals: &'a Globals, model: CallersModel, in_memory: bool) -> (Self, Questions) {
         let (caller, questions) = Caller::new(model);
         let caller = Some(caller).filter(|_| globals.summarizer_name() == CALLER);
         let (documents, retractions) = (Documents::default(), Retractions::default());
-        (Self { globals, managers: BTreeMap::new(), memory: None, documents, retractions, caller }, questions)
+        (
+            Self { globals, in_memory, managers: BTreeMap::new(), memory: None, documents, retractions, caller },
+            questions,
+        )
     }
 
     /// Answers a request. After an error nothing that the request names has changed, except for messages appended to
@@ -125,7 +131,10 @@ impl<'a> Bridge<'a> {
 
     fn memory(&mut self) -> Result<&Memory, BridgeError> {
         if self.memory.is_none() {
-            let config = self.globals.config(Access::Write).map_err(BridgeError::Store)?;
+            let config = match self.in_memory {
+                true => self.globals.config_at(std::path::PathBuf::new(), Access::Memory).in_memory(),
+                false => self.globals.config(Access::Write).map_err(BridgeError::Store)?,
+            };
             let builder = match &self.caller {
                 Some(caller) => caller.writes_for(config),
                 None => Builder::of(config),

@@ -179,6 +179,14 @@ impl Memory {
         block_on(self.0.erase(plan, options))
     }
 
+    /// See [`Memory::ephemeral`](crate::Memory::ephemeral).
+    ///
+    /// # Errors
+    /// [`OpenError`]
+    pub fn ephemeral(&self) -> Result<Self, OpenError> {
+        self.0.ephemeral().map(Self)
+    }
+
     /// See [`Memory::held`](crate::Memory::held).
     #[must_use]
     pub fn held(&self) -> Vec<CachedInMemory> {

@@ -163,8 +163,8 @@ impl Builder {
             self.engine = self.engine.on_growth(move |conversation| drop(report.send(conversation.clone())));
             grown = Some(reported);
         }
-        let parts = assemble_with(&self.config, store, embedder, self.reranker, self.engine)?;
-        Memory::start(Opened { parts, failures, grown, backups, config: self.config })
+        let parts = assemble_with(&self.config, store, embedder.clone(), self.reranker, self.engine)?;
+        Memory::start(Opened { parts, embedder, failures, grown, backups, config: self.config })
     }
 
     /// The engine's builder with the tasks of chat models.

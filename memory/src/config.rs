@@ -95,6 +95,9 @@ pub enum Access {
     Update,
     /// Access for reading; changes nothing on disk, and waits for no other process. The store must exist.
     Read,
+    /// A new store in memory: no file holds anything of it, and it ends with the memory. [`Config::store`] is not looked
+    /// at; backups, cached embeddings and token vectors are off.
+    Memory,
 }
 
 /// Method of recall.
@@ -260,6 +263,20 @@ impl Config {
         let ChatSettings { model, summary_model, .. } = &self.chat;
         let named = summary_model.as_deref().or(model.as_deref()).filter(|name| *name != NO_MODEL);
         named.filter(|_| self.summarizer == OFFLINE)
+    }
+
+    /// The same configuration for a new store in memory, of which nothing reaches a file.
+    #[must_use]
+    pub fn in_memory(mut self) -> Self {
+        self.access = Access::Memory;
+        self.tokens = None;
+        self.backup_directory = None;
+        self
+    }
+
+    /// True if the store is in memory alone.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.access == Access::Memory
     }
 
     /// True if the manager is the semantic one, which also recalls exact messages for each message of the user.

@@ -13,6 +13,9 @@ use crate::{Config, embedding};
 /// that lists them ([`DerivedFiles::vectors`], [`DerivedFiles::graphs`], [`DerivedFiles::tokens`]).
 #[must_use]
 pub fn derived(config: &Config, store: &Arc<LogStore>) -> Vec<Arc<dyn Derived>> {
+    if store.is_in_memory() {
+        return vec![Arc::new(RecordedQuestions::of(Arc::<LogStore>::clone(store)))];
+    }
     vec![
         Arc::new(DerivedBlocks::words(store)),
         Arc::new(DerivedFiles::vectors(store, None)),

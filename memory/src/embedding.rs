@@ -39,7 +39,9 @@ pub const PREFERRED: [&str; 4] =
 /// [`OpenError`], if the record is damaged, the model is present and cannot be used, or the store has vectors of
 /// another model.
 pub fn of_store(config: &Config, store: Option<&dyn Store>, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
-    let record = ModelRecord::read(&config.store)?;
+    // A store in memory has no record: the model is the same for as long as it is there.
+    let record = if config.is_in_memory() { None } else { ModelRecord::read(&config.store)? };
+    let may_write = may_write && !config.is_in_memory();
     let asked = config.model.as_deref().map(from_anywhere);
     let asked = asked.as_deref();
     let is_foreign = match (&record, asked, store) {
@@ -91,6 +93,9 @@ pub async fn better_for_languages(config: &Config, store: &dyn Store) -> Result<
 /// # Errors
 /// [`OpenError`], if the store has vectors of another model, or the record cannot be read or written.
 pub(crate) fn own(config: &Config, embedder: &dyn Embedder, may_write: bool) -> Result<(), OpenError> {
+    if config.is_in_memory() {
+        return Ok(());
+    }
     let name = embedder.model().as_str();
     match ModelRecord::read(&config.store)? {
         Some(record) if record.id != name => Err(other_model(&record, embedder, name.to_owned())),

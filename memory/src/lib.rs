@@ -24,6 +24,8 @@
 //! 7. [`Memory::plan_erasure`] shows what an erasure would remove, [`Memory::erase`] removes it for good and returns a
 //!    receipt. [`Conversation::disable`] only keeps messages out of views and searches, until [`Conversation::enable`].
 //!
+//! 8. [`Memory::ephemeral`] returns a memory that lives in this process alone: nothing of it reaches a file.
+//!
 //! # Modules
 //!
 //! The root has the types that most programs name. Events and functions that see them are in [`hooks`], traits to

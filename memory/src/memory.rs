@@ -9,7 +9,7 @@ use std::{
 
 use memory_core::{
     ConversationId, ErasureId, InvalidConversationId,
-    port::{BoxFuture, CachedInMemory, Lease, RetrieveError, Spawner, Store, StoreError},
+    port::{BoxFuture, CachedInMemory, Embedder, Lease, RetrieveError, Spawner, Store, StoreError},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -62,6 +62,7 @@ pub struct Memory {
 #[derive(Debug)]
 struct Shared {
     parts: Parts,
+    embedder: Option<Arc<dyn Embedder>>,
     pool: Pool,
     /// The background; `None` if it is turned off, and while this is being dropped.
     background: Option<Background>,
@@ -72,6 +73,8 @@ struct Shared {
 /// Parts that a builder opened.
 pub(crate) struct Opened {
     pub(crate) parts: Parts,
+    /// The embedding model, for a store in memory.
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) failures: Arc<Failures>,
     /// Conversations that grow, for the background; `None` without background.
     pub(crate) grown: Option<UnboundedReceiver<ConversationId>>,
@@ -91,11 +94,11 @@ impl Deref for Memory {
 impl Memory {
     /// Starts the threads of a memory.
     pub(crate) fn start(opened: Opened) -> Result<Self, OpenError> {
-        let Opened { parts, failures, grown, backups, config } = opened;
+        let Opened { parts, embedder, failures, grown, backups, config } = opened;
         let pool = Pool::start().map_err(OpenError::Threads)?;
         let background = grown.map(|grown| Background::start(&pool, &parts, grown, &failures, backups));
         let engine = parts.memory.clone();
-        let shared = Arc::new(Shared { parts, pool, background, failures, config });
+        let shared = Arc::new(Shared { parts, embedder, pool, background, failures, config });
         Ok(Self { engine: engine.on_threads(Arc::<Shared>::clone(&shared)), shared })
     }
 
@@ -113,6 +116,22 @@ impl Memory {
     /// If no conversation can have that name.
     pub fn documents(&self, name: &str) -> Result<Documents, InvalidConversationId> {
         Ok(self.engine.documents(ConversationId::new(name)?))
+    }
+
+    /// A memory that lives in this process alone: nothing of its conversations reaches a file, and all of it ends with
+    /// the last handle. It has the configuration and the embedding model of this one, and none of its conversations,
+    /// hooks or other parts of the program's own; [`Builder`] opens one with those
+    /// ([`Config::in_memory`](crate::Config::in_memory)). The system may still write memory to its swap.
+    ///
+    /// # Errors
+    /// [`OpenError`]
+    pub fn ephemeral(&self) -> Result<Self, OpenError> {
+        let config = self.shared.config.clone().in_memory();
+        let builder = Builder::of(config);
+        match self.shared.embedder.clone() {
+            Some(embedder) => builder.embedder(embedder).open(),
+            None => builder.open(),
+        }
     }
 
     /// The configuration that the memory was opened with.

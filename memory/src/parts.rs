@@ -182,7 +182,7 @@ pub(crate) fn assemble_with(
     reranker: Option<Arc<dyn Reranker>>,
     own: MemoryBuilder,
 ) -> Result<Parts, OpenError> {
-    let words = Some(Arc::new(BlockFiles::beside(&store)));
+    let words = (!store.is_in_memory()).then(|| Arc::new(BlockFiles::beside(&store)));
     let seen = Seen { store: seen(config, &store), words };
     let may_write = store.may_write();
     let parts = wire(config, store, seen, embedder, reranker, own)?;
@@ -211,10 +211,18 @@ fn wire(
     reranker: Option<Arc<dyn Reranker>>,
     own: MemoryBuilder,
 ) -> Result<Parts, OpenError> {
-    let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
+    let on_disk = !store.is_in_memory();
+    let embedder = embedder.map(|embedder| match on_disk {
+        true => embedding::cached(config, embedder, store.may_write()),
+        false => embedder,
+    });
     let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
-        let index = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
+        let (model, dimensions) = (embedder.model().clone(), embedder.dimensions());
+        let index = match on_disk {
+            true => ExactIndex::beside(&store, model, dimensions),
+            false => ExactIndex::in_memory(model, dimensions),
+        };
         Arc::new(AutoIndex::over(index.hold_at_most(config.held_bytes), options)) as Arc<dyn VectorIndex>
     });
     check_configurations(config)?;
@@ -225,7 +233,7 @@ fn wire(
             &store,
             embedder.model().clone(),
             embedder.with_tokens()?.token_dimensions(),
-            config.tokens?,
+            config.tokens.filter(|_| on_disk)?,
         );
         Some(Arc::new(index.hold_at_most(config.held_bytes)) as Arc<dyn TokenIndex>)
     });
@@ -326,6 +334,7 @@ pub fn open_log(config: &Config) -> Result<LogStore, StoreError> {
             opened => opened,
         },
         Access::Read => LogStore::open_read_only(store),
+        Access::Memory => LogStore::in_memory(options),
     }
 }
 

@@ -15,7 +15,7 @@ use memory_store::LogStore;
 pub struct Usage {
     /// Messages of all conversations.
     pub messages: u64,
-    /// Bytes of the log.
+    /// Bytes of the log; 0 of one in memory.
     pub log_bytes: u64,
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
     pub held_bytes: u64,
@@ -90,6 +90,9 @@ impl fmt::Display for Usage {
 }
 
 fn log_bytes(store: &LogStore) -> Result<u64, StoreError> {
+    if store.is_in_memory() {
+        return Ok(0);
+    }
     let log = store.path().join("log");
     let entries = fs::read_dir(&log).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = entries.map_err(|source| StoreError::Io { action: "list", place: log.into(), source })?;

@@ -33,10 +33,12 @@ class Bridge:
         store: The directory of the store, for managers and sessions that need one.
         command: The command line of the bridge; by default the binary that `MEMORY_BINARY` names, or `memory`.
         args: More options of the binary, such as `["--words-only"]`.
+        persist: With `False` everything stays in the memory of the process: nothing of it reaches a file.
     """
 
     _shared: dict[tuple[str, ...], "Bridge"] = {}
     _ASKS = ["--summarizer", "caller"]
+    _NO_PERSIST = ["--no-persist"]
 
     def __init__(
         self,
@@ -44,7 +46,9 @@ class Bridge:
         *,
         command: str | None = None,
         args: list[str] | None = None,
+        persist: bool = True,
     ) -> None:
+        args = [*(args or []), *([] if persist else self._NO_PERSIST)]
         options = [*(["--store", os.fspath(store)] if store is not None else []), *(args or [])]
         given = shlex.split(command or os.environ.get("MEMORY_BRIDGE", ""))
         binary = os.environ.get("MEMORY_BINARY", "memory")
@@ -56,10 +60,13 @@ class Bridge:
         """Counts the processes that were started: a manager that was opened in an earlier one is not open any more."""
 
     @classmethod
-    def shared(cls, store: str | os.PathLike[str] | None = None, *, asks: bool = False) -> "Bridge":
-        """The bridge of this program for a store; another one where the program is asked for summaries (`asks`)."""
+    def shared(
+        cls, store: str | os.PathLike[str] | None = None, *, asks: bool = False, persist: bool = True
+    ) -> "Bridge":
+        """The bridge of this program for a store; another one where the program is asked for summaries (`asks`), or
+        where nothing is to reach a file (`persist=False`)."""
         key = () if store is None else (os.path.abspath(os.fspath(store)),)
-        args = cls._ASKS if asks else []
+        args = [*(cls._ASKS if asks else []), *([] if persist else cls._NO_PERSIST)]
         if (key := (*key, *args)) not in cls._shared:
             cls._shared[key] = cls(store, args=args)
         return cls._shared[key]

@@ -19,6 +19,7 @@ class ItemList:
         message: What an item says, in Strands' shape.
         store: The directory of the store; by default this user's.
         bridge: A bridge to use; by default the one of this program for the store.
+        persist: With `False` nothing of the conversation reaches a file; it ends with this program.
     """
 
     def __init__(
@@ -28,10 +29,11 @@ class ItemList:
         *,
         store: str | os.PathLike[str] | None = None,
         bridge: Bridge | None = None,
+        persist: bool = True,
     ) -> None:
         self._conversation = conversation
         self._message = message
-        self._bridge = bridge or Bridge.shared(store)
+        self._bridge = bridge or Bridge.shared(store, persist=persist)
 
     def add(self, items: Iterable[Any]) -> None:
         """Adds items. All are on disk when it returns, or none."""

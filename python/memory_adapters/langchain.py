@@ -30,6 +30,7 @@ class MemoryChatMessageHistory(BaseChatMessageHistory):
         session_id: The session, and the name of its conversation.
         store: The directory of the store; by default this user's.
         bridge: A bridge to use; by default the one of this program for the store.
+        persist: With `False` nothing of it reaches a file; it ends with this program.
     """
 
     def __init__(
@@ -38,10 +39,11 @@ class MemoryChatMessageHistory(BaseChatMessageHistory):
         *,
         store: str | os.PathLike[str] | None = None,
         bridge: Bridge | None = None,
+        persist: bool = True,
     ) -> None:
         super().__init__()
         self.session_id = session_id
-        self._items = ItemList(session_id, _message, store=store, bridge=bridge)
+        self._items = ItemList(session_id, _message, store=store, bridge=bridge, persist=persist)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]

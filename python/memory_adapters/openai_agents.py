@@ -36,6 +36,7 @@ class MemorySession(SessionABC):
         store: The directory of the store; by default this user's.
         session_settings: Settings of the SDK, such as the number of items that it reads.
         bridge: A bridge to use; by default the one of this program for the store.
+        persist: With `False` nothing of it reaches a file; it ends with this program.
     """
 
     def __init__(
@@ -45,10 +46,11 @@ class MemorySession(SessionABC):
         store: str | os.PathLike[str] | None = None,
         session_settings: "SessionSettings | None" = None,
         bridge: Bridge | None = None,
+        persist: bool = True,
     ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings
-        self._items = ItemList(session_id, _message, store=store, bridge=bridge)
+        self._items = ItemList(session_id, _message, store=store, bridge=bridge, persist=persist)
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
         """The items of the session, or the newest `limit` of them, oldest first."""

@@ -159,3 +159,16 @@ def test_what_is_erased_is_gone_and_has_a_receipt(store, bridge):
     assert len(bridge.receipts()) == 2
     assert bridge.erase(conversation="trip", all=True) is None
     assert not any(b"zebra44712" in file.read_bytes() for file in store.rglob("*") if file.is_file())
+
+
+def test_what_is_not_to_persist_reaches_no_file(tmp_path, monkeypatch):
+    for name in ("HOME", "TMPDIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / name))
+    bridge = Bridge(tmp_path / "store", args=["--words-only"], persist=False)
+    history = MemoryChatMessageHistory("trip", bridge=bridge)
+    history.add_messages([HumanMessage("The code of the door is zebra44712.", id="h1")])
+    assert len(history.messages) == 1
+    bridge.close()
+    assert not (tmp_path / "store").exists()
+    assert not any(b"zebra44712" in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())

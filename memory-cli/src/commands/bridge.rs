@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// The longest line that is read
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1024))]
     max_line: u64,
+    /// Keep everything in memory: nothing of this session reaches a file, and it begins with no conversation
+    #[arg(long)]
+    no_persist: bool,
     /// With `--summarizer caller`: the name of the model that the program asks, by which summaries name their writer
     #[arg(long, value_name = "NAME", default_value = "caller")]
     caller_model: String,
@@ -40,7 +43,7 @@ impl Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let mut lines = RequestLines::new(io::stdin().lock(), args.max_line << 20);
-    let (mut bridge, mut questions) = Bridge::new(globals, args.model());
+    let (mut bridge, mut questions) = Bridge::new(globals, args.model(), args.no_persist);
     while let Some(line) = lines.next()? {
         let answer = match line.and_then(Request::parse) {
             Ok(request) => {

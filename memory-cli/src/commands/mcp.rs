@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Also offer a tool that appends messages to conversations
     #[arg(long)]
     allow_append: bool,
+    /// Keep everything in memory: nothing of this session reaches a file, and it begins with no conversation
+    #[arg(long)]
+    no_persist: bool,
     /// Also offer tools that disable messages and erase them for good
     #[arg(long)]
     allow_erase: bool,
@@ -98,9 +101,15 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let max_request = args.max_request();
     let http = if args.http { Some(args.http_options()?) } else { None };
     // A client may be configured before the first message, so a missing store is created. One without writes is read.
-    let store = globals.store()?;
-    let access = if store.join("FORMAT").exists() { Access::Update } else { Access::Write };
-    let config = globals.config_at(store, access).enable_mcp_tools(args.enable_mcp_tools);
+    let config = match args.no_persist {
+        true => globals.config_at(PathBuf::new(), Access::Memory).in_memory(),
+        false => {
+            let store = globals.store()?;
+            let access = if store.join("FORMAT").exists() { Access::Update } else { Access::Write };
+            globals.config_at(store, access)
+        }
+    };
+    let config = config.enable_mcp_tools(args.enable_mcp_tools);
     // The runtime of commands has one thread, and no input or output.
     let serving = thread::spawn(move || -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

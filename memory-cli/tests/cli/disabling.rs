@@ -73,3 +73,48 @@ fn an_export_carries_what_is_disabled() {
     other.succeed(&["enable", "-c", "trip", "--all"]);
     assert!(other.succeed(&["context", "-c", "trip", "--budget", "20000"]).contains("platform 9"));
 }
+
+/// All files below a directory that hold a text.
+fn holding(dir: &std::path::Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+        } else if std::fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_bridge_that_keeps_nothing_writes_nothing_anywhere() {
+    use std::{io::Write, process::Stdio};
+
+    let store = Store::new();
+    let home = store.path("");
+    let mut command = support::memory();
+    for name in ["HOME", "TMPDIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
+        command.env(name, &home);
+    }
+    command.args(["bridge", "--stdio", "--no-persist", "--words-only", "--store", &store.path("store")]);
+    let mut child = command.current_dir(&home).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut requests = child.stdin.take().unwrap();
+    let message = serde_json::json!({"role": "user", "content": [{"text": "The code is zebra44712."}]});
+    let item = serde_json::json!({"item": 1, "message": message, "key": "k1"});
+    for request in [
+        serde_json::json!({"op": "add_items", "conversation": "trip", "items": [item]}),
+        serde_json::json!({"op": "create_session", "session_id": "zebra44712", "session": {"of": "zebra44712"}}),
+        serde_json::json!({"op": "list_items", "conversation": "trip"}),
+    ] {
+        writeln!(requests, "{request}").unwrap();
+    }
+    drop(requests);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let answers = String::from_utf8(output.stdout).unwrap();
+    assert!(answers.lines().count() == 3 && !answers.contains("error"), "{answers}");
+    assert_eq!(holding(std::path::Path::new(&home), "zebra44712"), Vec::<String>::new());
+    assert!(!std::path::Path::new(&store.path("store")).exists());
+}

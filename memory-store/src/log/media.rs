@@ -3,6 +3,7 @@
 mod cut_safe_map;
 mod disk;
 mod map;
+mod ram;
 mod shared;
 #[cfg(any(test, feature = "fuzzing"))]
 #[cfg_attr(not(test), expect(dead_code, reason = "what fails is for tests alone"))]
@@ -17,6 +18,7 @@ use std::{
 
 pub(crate) use disk::Disk;
 pub(crate) use map::{Map, prefetch};
+pub(crate) use ram::Ram;
 
 /// Purpose that a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use memory_core::{
 use super::{
     failure::{fill_random, io_error},
     format::{Location, frame::StoreId, segment::Segment},
-    media::{Access, Disk, Media},
+    media::{Access, Disk, Media, Ram},
     options::LogOptions,
     read::{
         checkpoint::Saved,
@@ -62,11 +62,18 @@ pub struct LogStore {
     /// The writer thread of a store that was opened for writing.
     writer: Option<JoinHandle<()>>,
     may_write: bool,
+    /// True if no file holds any of it.
+    is_in_memory: bool,
     /// The lease of this opening, while it holds one.
     lease: Mutex<Weak<lock::HeldLease>>,
     /// Held during a vacuum, which the lease does not keep apart from another one of this opening.
     vacuuming: Mutex<()>,
 }
+
+/// Path of a store in memory, in a file system of its own.
+const IN_MEMORY: &str = "/a store in memory";
+/// Segment size of a store in memory, whose active segment is filled with zeros.
+const IN_MEMORY_SEGMENT: u32 = 1 << 20;
 
 /// Summaries as they were recorded, and the numbers of those that are disabled.
 type KnownSummaries = (Arc<Vec<Summary>>, BTreeSet<SummaryId>);
@@ -89,6 +96,24 @@ impl LogStore {
     /// As for [`Self::open`].
     pub fn open_with(path: impl AsRef<Path>, options: LogOptions) -> Result<Self, StoreError> {
         Self::open_on(Arc::new(Disk), path.as_ref(), options)
+    }
+
+    /// A new store in memory: nothing of it reaches a file, and it ends with this value. Its path names no directory, so
+    /// it has neither backups nor derived files.
+    ///
+    /// # Errors
+    /// If the system provides no randomness or no thread.
+    pub fn in_memory(options: LogOptions) -> Result<Self, StoreError> {
+        let options = LogOptions { must_exist: false, ..options.segment_bytes(IN_MEMORY_SEGMENT) };
+        let mut store = Self::open_on(Arc::new(Ram::default()), Path::new(IN_MEMORY), options)?;
+        store.is_in_memory = true;
+        Ok(store)
+    }
+
+    /// True if the store is in memory alone.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.is_in_memory
     }
 
     /// Opens a store read-only, on read-only media too. It follows what other processes append. A torn tail is
@@ -131,6 +156,7 @@ impl LogStore {
             report,
             writer: None,
             may_write: false,
+            is_in_memory: false,
             lease: Mutex::default(),
             vacuuming: Mutex::default(),
         })
@@ -174,6 +200,7 @@ impl LogStore {
             report,
             writer: Some(thread),
             may_write: true,
+            is_in_memory: false,
             lease: Mutex::default(),
             vacuuming: Mutex::default(),
         })

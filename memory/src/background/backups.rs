@@ -50,7 +50,8 @@ pub(crate) struct BackupPlan {
 impl BackupPlan {
     /// The plan of a configuration, if any.
     pub(crate) fn of(config: &Config) -> Result<Option<Self>, BackupError> {
-        let Some(directory) = config.backup_directory.clone() else { return Ok(None) };
+        let directory = config.backup_directory.clone().filter(|_| !config.is_in_memory());
+        let Some(directory) = directory else { return Ok(None) };
         if let Some(owner) = &config.owner {
             return Err(BackupError::OfOwner(owner.clone()));
         }

@@ -171,7 +171,10 @@ pub(super) async fn complete(
             parts.log.seal().await.map_err(EraseError::Unfinished)?;
         }
         records += parts.log.vacuum(VacuumOptions::default(), &()).map_err(EraseError::Unfinished)?.erased;
-        let mut searched = vec![config.store.clone()];
+        let mut searched = Vec::new();
+        if !parts.log.is_in_memory() {
+            searched.push(config.store.clone());
+        }
         for path in &backups {
             let renewed = parts.log.backup(path, &());
             renewed.map_err(|source| EraseError::Backup { path: path.clone(), source })?;

@@ -119,7 +119,7 @@ fn disabled_messages_between_others_and_of_a_tool_have_one_line() {
     let call = memory::ContentBlock::ToolUse {
         id: "c1".to_owned(),
         name: "train".to_owned(),
-        input: memory::Json::parse("{}").unwrap(),
+        input: memory::Json::new("{}").unwrap(),
     };
     let result = memory::ContentBlock::ToolResult {
         tool_use_id: "c1".to_owned(),

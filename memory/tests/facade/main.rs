@@ -5,6 +5,7 @@ mod backups;
 mod blocking;
 mod crash;
 mod disabling;
+mod ephemeral;
 mod erasing;
 mod examples;
 mod executors;

@@ -449,6 +449,7 @@ fn the_log_conforms_in_tiny_segments_and_reopens_to_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).unwrap();
     pollster::block_on(store_conformance(&store));
+    pollster::block_on(store_conformance(&LogStore::in_memory(crate::LogOptions::default()).unwrap()));
     let before = (shown(&store).unwrap(), pollster::block_on(store.verify(None)).unwrap());
     drop(store);
     let store = open(dir.path()).unwrap();
