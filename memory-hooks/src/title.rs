@@ -76,7 +76,7 @@ async fn of_subjects(store: &dyn Store, id: &ConversationId, nodes: u64) -> Resu
     let read = store.readable_nodes(id, run).await?;
     let is_said = |node: &&Node| {
         let message = &node.message;
-        !node.is_erased && !message.keep_out_of_summaries && !matches!(message.said_as(), Role::Tool | Role::System)
+        !node.is_hidden() && !message.keep_out_of_summaries && !matches!(message.said_as(), Role::Tool | Role::System)
     };
     for node in read.nodes.iter().filter(is_said) {
         subjects.add(node.id, &words(&node.message), &node.topics);
