@@ -12,6 +12,8 @@ use memory_strategies::{Backward, Gist, Reference, backward, said};
 pub(crate) const LOOKED_BACK: usize = 512;
 /// Number of earlier messages that it may refer to otherwise.
 const NEAR: usize = 24;
+/// Number of earlier messages that it may refer to without their subject: its speaker's and the reply to it.
+const JUST_BEFORE: usize = 2;
 /// The longest text that is kept until its gist is needed, in bytes.
 const LONGEST: usize = 4_096;
 
@@ -30,7 +32,8 @@ pub struct Link {
 /// The links among messages that are added in their order.
 ///
 /// Only an explicit phrase refers back ("Correction: …", "Scratch that", "You mentioned …"), and only to a message of the
-/// same subject: of several the one with the most words in common, on the day that the reference names. A link that the
+/// same subject: of several the one with the most words in common, on the day that the reference names. Where none has
+/// the subject, "That's wrong" and "Sorry, I meant …" refer to the message just before them. A link that the
 /// caller stored in [`Node::relates_to`] is taken as it is. Links are derived on reading and not stored, so that better
 /// rules find those of old messages, too.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +109,10 @@ impl Links {
         };
         let looked_back = if days.is_empty() { NEAR } else { LOOKED_BACK };
         let before = self.before.iter().rev().take(looked_back).filter(may_be_meant).filter(is_of_subject);
-        let meant = before.max_by_key(|before| (before.gist().shared(&reference.gist), before.node))?;
+        let meant = before.max_by_key(|before| (before.gist().shared(&reference.gist), before.node)).or_else(|| {
+            let is_near = reference.is_of_last && days.is_empty();
+            self.before.iter().rev().take(JUST_BEFORE).find(may_be_meant).filter(|_| is_near)
+        })?;
         Some(Relation { to: meant.node, kind })
     }
 
@@ -185,12 +191,26 @@ mod tests {
             Message::user("The hotel near the harbour costs 90."),
             Message::assistant("The tram goes at 9."),
             Message::user("That's wrong, I never said so."),
+            Message::assistant("Which of the two?"),
+            Message::assistant("Or neither?"),
             Message::user("Sorry, I meant four."),
             Message::user("I mean, the harbour is nice."),
             Message::user("Correction: the ferry to Dover takes an hour."),
             Message::user("No, not yet."),
         ];
         assert_eq!(links(&talk), []);
+    }
+
+    #[test]
+    fn a_slip_is_corrected_at_once_without_its_subject() {
+        let talk = [
+            Message::user("The wedding is at Lakeside."),
+            Message::assistant("Lovely."),
+            Message::user("Sorry, I meant the Mill."),
+            Message::assistant("There is no mill in town."),
+            Message::user("That's wrong, look near the river."),
+        ];
+        assert_eq!(links(&talk), [(3, 1, RelationKind::Correction), (5, 4, RelationKind::Correction)]);
     }
 
     #[test]

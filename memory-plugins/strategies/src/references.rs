@@ -66,12 +66,13 @@ const CORRECTS: &str = "that's wrong | that is wrong | that's not right | that i
                         das stimmt nicht | das ist falsch";
 /// Phrases at the beginning of a sentence that corrects its own speaker.
 const CORRECTS_OWN: &str = "then we change it | we change it | change of plan | change of plans | new decision | on second thought | \
-                            sorry i meant | sorry i mean | no i meant | oops i meant | i meant to say | i meant to write | \
                             correction | correcting | scratch | scrap | my mistake | i was wrong | i was mistaken | \
-                            i made a mistake | i made an error | i misspoke | i mistyped | i apologize for the error | \
+                            i made a mistake | i made an error | i apologize for the error | \
                             i apologize for the mistake | i apologize for the confusion | i apologise for the error | \
-                            actually make it | actually make that | change it to | change that to | korrektur | \
-                            ich habe mich geirrt";
+                            change it to | change that to | korrektur | ich habe mich geirrt";
+/// Phrases at the beginning of a sentence that corrects what its speaker just said.
+const SLIPPED: &str = "sorry i meant | sorry i mean | no i meant | oops i meant | i meant to say | i meant to write | \
+                       i misspoke | i mistyped | actually make it | actually make that";
 /// Phrases at the beginning of a message that name an earlier one.
 const FOLLOWS: &str = "going back to | coming back to | to come back to | returning to | following up on | to follow up on | \
                        as a follow up to | as you said | like you said | you said | as you mentioned | you mentioned | \
@@ -115,13 +116,17 @@ pub struct Reference {
     pub things: Gist,
     /// The words that name the day of the earlier message: "the decision of 2 March".
     pub day: Option<String>,
+    /// True if the last message that may be meant is, where none shares the subject: "Sorry, I meant the barn."
+    pub is_of_last: bool,
 }
 
-static REFERENCES: LazyLock<Phrases<Backward>> = LazyLock::new(|| {
+/// Kinds of references, and whether they are of the last message that may be meant.
+static REFERENCES: LazyLock<Phrases<(Backward, bool)>> = LazyLock::new(|| {
     Phrases::listed(&[
-        (Backward::FollowsUp, FOLLOWS),
-        (Backward::Corrects, CORRECTS),
-        (Backward::CorrectsOwn, CORRECTS_OWN),
+        ((Backward::FollowsUp, false), FOLLOWS),
+        ((Backward::Corrects, true), CORRECTS),
+        ((Backward::CorrectsOwn, false), CORRECTS_OWN),
+        ((Backward::CorrectsOwn, true), SLIPPED),
     ])
 });
 
@@ -134,13 +139,14 @@ pub fn backward(text: &str) -> Option<Reference> {
     let lines = spoken_lines(text).filter(|line| !line.is_item);
     let said: Vec<&str> = lines.flat_map(|line| sentences(line.text)).take(TRIED + 1).collect();
     let references = said.iter().enumerate().take(TRIED).filter_map(|(index, sentence)| {
-        let (kind, begin) = refers(sentence).filter(|(kind, _)| *kind != Backward::FollowsUp || index == 0)?;
+        let (kind, is_of_last, begin) =
+            refers(sentence).filter(|(kind, ..)| *kind != Backward::FollowsUp || index == 0)?;
         // "I was wrong. The train leaves at 8."
         let own = sentence.get(begin..).unwrap_or_default();
         let next = said.get(index + 1).copied().filter(|_| Gist::of(own).is_empty()).unwrap_or_default();
         let matter = format!("{own} {next}");
         let (gist, things) = (Gist::of(&matter), Gist::things_of(&matter));
-        (!things.is_empty()).then(|| Reference { kind, gist, things, day: day(sentence, begin) })
+        (!things.is_empty()).then(|| Reference { kind, gist, things, day: day(sentence, begin), is_of_last })
     });
     references.max_by_key(|reference| reference.kind != Backward::FollowsUp)
 }
@@ -159,8 +165,8 @@ pub fn goes_on(text: &str) -> bool {
     spoken(text).next().is_some_and(|first| GOES_ON_PHRASES.at(&keys(first)).next().is_some())
 }
 
-/// Kind of the reference of a sentence, and the byte at which its content begins.
-fn refers(sentence: &str) -> Option<(Backward, usize)> {
+/// Kind of the reference of a sentence, whether it is of the last message, and the byte at which its content begins.
+fn refers(sentence: &str) -> Option<(Backward, bool, usize)> {
     if asks(sentence) {
         return None;
     }
@@ -175,13 +181,13 @@ fn refers(sentence: &str) -> Option<(Backward, usize)> {
         let last = after.checked_sub(1).and_then(|last| all.get(last));
         last.map_or(0, |word| word.at + word.text.len())
     };
-    if let Some((after, kind)) = found.max_by_key(|(after, _)| *after) {
-        return Some((kind, end_of(after)));
+    if let Some((after, (kind, is_of_last))) = found.max_by_key(|(after, _)| *after) {
+        return Some((kind, is_of_last, end_of(after)));
     }
     if is_labelled_change(sentence) {
-        return Some((Backward::CorrectsOwn, sentence.find(':').unwrap_or(0)));
+        return Some((Backward::CorrectsOwn, false, sentence.find(':').unwrap_or(0)));
     }
-    corrects_value(sentence).then_some((Backward::CorrectsOwn, 0))
+    corrects_value(sentence).then_some((Backward::CorrectsOwn, false, 0))
 }
 
 /// The words that name the day of what is corrected: behind the phrase, up to a colon or the end of a short sentence.
