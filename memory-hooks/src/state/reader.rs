@@ -30,6 +30,10 @@ pub(super) struct Reader {
     said: u64,
     /// True if a model speaks.
     has_model: bool,
+    /// The first speaker's name.
+    speaker: Option<String>,
+    /// True if several people speak.
+    has_people: bool,
     /// Number of messages of the user.
     asked: u64,
 }
@@ -47,6 +51,10 @@ impl Reader {
         self.open.add(node, &text);
         self.said += 1;
         self.has_model |= is_model(message);
+        if self.said == 1 {
+            self.speaker.clone_from(&message.speaker);
+        }
+        self.has_people |= message.speaker != self.speaker;
         let is_later = 2 * node.id.get() > total;
         for candidate in [&mut self.stated, &mut self.shared, &mut self.wished].into_iter().flatten() {
             if is_later && candidate.statement.node != node.id {
@@ -78,7 +86,7 @@ impl Reader {
     /// stated for all, and none that the later half of a long conversation is not about.
     pub(super) fn goal(&self) -> Option<Statement> {
         let is_current = |candidate: &&Candidate| self.said < LONG || candidate.is_taken_up();
-        if !self.has_model {
+        if self.has_people && !self.has_model {
             return self.shared.as_ref().filter(is_current).map(|candidate| candidate.statement.clone());
         }
         let stated = self.stated.as_ref().filter(is_current);

@@ -50,13 +50,13 @@ fn a_conversation_is_created_listed_renamed_and_resumed() {
 fn state_reminder_details_and_figures_come_through_the_facade() {
     let dir = Dir::new();
     let memory = memory(&dir);
-    let talk = begin(&memory, "talk", "The goal is a quiet week in Rome. We decided to take the night train.");
+    let talk = begin(&memory, "talk", "The goal is a quiet hotel by the museum. We decided to take the night train.");
     for number in 1..=60 {
         talk.append(remark(number)).unwrap();
     }
     memory.catch_up().unwrap();
     let state = talk.state().unwrap();
-    assert_eq!(state.goal.unwrap().text, "The goal is a quiet week in Rome.");
+    assert_eq!(state.goal.unwrap().text, "The goal is a quiet hotel by the museum.");
     assert_eq!(state.decisions[0].text, "We decided to take the night train.");
     let reminder = talk.reminder(200).unwrap();
     assert!(
