@@ -16,8 +16,8 @@ use serde::Serialize;
 use crate::commands::mcp;
 use crate::{
     commands::{
-        append, backup, bridge, browse, completions, config, context, demo, doctor, erase, expand, export, find, fork,
-        hook, import, index, list, man, mark, model, pin, plugins, prove, receipt, replay, restore, resume,
+        append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand, export,
+        find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, receipt, replay, restore, resume,
         resummarize, search, sessions, show, stats, summaries, tag, title, vacuum, verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 61] = [
+        const OF_A_CALL: [&str; 65] = [
             "again",
             "agent",
             "all",
@@ -224,6 +224,7 @@ mod tests {
             "configuration",
             "conversation",
             "deadline",
+            "disabled",
             "dry-run",
             "during",
             "expand",
@@ -241,9 +242,11 @@ mod tests {
             "keep-out-of-summaries",
             "key",
             "level",
+            "list",
             "messages",
             "metadata",
             "model",
+            "no-persist",
             "no-token",
             "nodes",
             "now",
@@ -267,6 +270,7 @@ mod tests {
             "state",
             "stdio",
             "strict",
+            "summary",
             "system",
         ];
         const AND: [&str; 23] = [

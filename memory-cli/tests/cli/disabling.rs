@@ -45,7 +45,7 @@ fn a_disabled_message_is_shown_only_with_the_flag() {
     assert!(store.succeed(&question).contains("platform 9"));
     store.fail(&["disable", "-c", "trip", "999"], 3);
     store.fail(&["disable", "-c", "trip"], 2);
-    assert_eq!(store.fail(&["disable", "--matching", "a("], 2).trim_end().lines().count(), 1);
+    assert!(store.fail(&["disable", "--matching", "a("], 2).starts_with("error: `a(` is not a regular expression: "));
     store.fail(&["disable", "-c", "trip", "--summary", "9999"], 3);
 }
 
@@ -65,23 +65,23 @@ fn an_export_carries_what_is_disabled() {
     let store = trip();
     store.succeed(&["disable", "-c", "trip", "7-8"]);
     let file = store.path("trip.export");
-    store.succeed(&["export", "-c", "trip", "--to", &file]);
+    store.succeed(&["export", "-c", "trip", "-o", &file]);
     let other = Store::new();
     other.succeed(&["import", &file]);
     assert_eq!(other.json(&["list"])["conversations"][0]["disabled"], 2);
-    assert!(!other.succeed(&["context", "-c", "trip", "--budget", "20000"]).contains("platform 9"));
+    assert!(!other.succeed(&["context", "-c", "trip", "--budget", "20000", "Which platform?"]).contains("platform 9"));
     other.succeed(&["enable", "-c", "trip", "--all"]);
-    assert!(other.succeed(&["context", "-c", "trip", "--budget", "20000"]).contains("platform 9"));
+    assert!(other.succeed(&["context", "-c", "trip", "--budget", "20000", "Which platform?"]).contains("platform 9"));
 }
 
 /// All files below a directory that hold a text.
 fn holding(dir: &std::path::Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(dir).into_iter().flatten() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
         if path.is_dir() {
             found.extend(holding(&path, text));
-        } else if std::fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+        } else if std::fs::read(&path).unwrap_or_default().windows(text.len()).any(|window| window == text.as_bytes()) {
             found.push(path.display().to_string());
         }
     }

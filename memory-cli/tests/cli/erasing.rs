@@ -16,8 +16,7 @@ fn a_slip_is_an_error_and_erases_nothing() {
     assert!(error.contains("node 999 not found"), "{error}");
     for pattern in ["a(", "[z-a]", "x{9999999}"] {
         let error = store.fail(&["erase", "--matching", pattern, "--yes"], 2);
-        assert_eq!(error.trim_end().lines().count(), 1, "{error}");
-        assert!(error.contains("is not a regular expression"), "{error}");
+        assert!(error.lines().next().is_some_and(|line| line.contains("is not a regular expression: ")), "{error}");
     }
     assert_eq!(store.json(&["verify"])["erased"], 0);
 }
@@ -32,7 +31,8 @@ fn erased_conversations_and_messages_are_said() {
     assert_eq!(store.json(&["doctor"])["erased"], 2);
     store.succeed(&["forget", "other", "--yes"]);
     let listed = store.succeed(&["list"]);
-    let of = |name: &str| listed.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    let of =
+        |name: &str| listed.lines().find(|line| line.contains(&format!("│ {name} "))).unwrap_or_default().to_owned();
     assert!(of("other").contains("(erased)") && !of("trip").contains("(erased)"), "{listed}");
 }
 

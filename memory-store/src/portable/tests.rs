@@ -355,9 +355,9 @@ fn a_file_that_was_sealed_anew_is_still_read_critically() {
     check(r#""level":"META","first":1"#, r#""level":"META","first":2"#, "leaves a gap or overlap");
     check(r#""summary":3"#, r#""summary":2"#, "x.jsonl:8: summary s2 stands after one with the same");
     open(&sealed(&all)).unwrap();
-    let newer = all[0].replace(r#""memory_export":1"#, r#""memory_export":6,"more":3"#);
+    let newer = all[0].replace(r#""memory_export":1"#, r#""memory_export":7,"more":3"#);
     let error = open(format!("{newer}\n").as_bytes()).unwrap_err();
-    assert!(matches!(error, ExchangeError::NewerFormat { found: 6, supported: 5, .. }), "{error}");
+    assert!(matches!(error, ExchangeError::NewerFormat { found: 7, supported: 6, .. }), "{error}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn nothing_of_an_ephemeral_memory_reaches_a_file() {
     block_on(talk.set_title("About zebra44712")).unwrap();
     block_on(talk.set_tags(&["of-zebra44712".to_owned()])).unwrap();
     block_on(gone.catch_up()).unwrap();
-    let options = PromptOptions::default().budget(1_000);
+    let options = PromptOptions::new(1_000);
     let prompt = block_on(talk.prompt_with("What is the code zebra44712 of?", &options)).unwrap();
     assert!(prompt.text().contains("zebra44712") && prompt.view.is_some());
     block_on(talk.turn(&PromptOptions::default())).unwrap();

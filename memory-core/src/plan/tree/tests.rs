@@ -207,6 +207,7 @@ fn whole() -> Vec<SummaryOutline> {
             children,
             tokens: 12,
             for_view: false,
+            is_disabled: false,
         });
     };
     (1..=24).for_each(|node| say(Level::Summary, run(node, node), 0..0));
@@ -232,7 +233,7 @@ proptest! {
             let spans: Option<Vec<_>> = children.iter().map(|child| Some(grown.summary(*child)?.span)).collect();
             let span = spans.unwrap_or_default().into_iter().reduce(NodeRange::hull).unwrap_or(run(first, first + more));
             let tokens = u32::try_from(9 + index).unwrap();
-            let draft = SummaryOutline { id: SummaryId::from_index(index), level, span, children: children.into(), tokens, for_view: false };
+            let draft = SummaryOutline { id: SummaryId::from_index(index), level, span, children: children.into(), tokens, for_view: false, is_disabled: false };
             grown.add(draft.clone());
             before.push(observed(&grown));
             all.push(draft);

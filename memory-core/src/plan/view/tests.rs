@@ -246,7 +246,15 @@ fn a_chain_of_summaries_does_not_overflow_the_stack() {
     let all = NodeRange::new(NodeId::FIRST, NodeId::from_index(3)).unwrap();
     let outline = |index: usize, level, span, children: Vec<SummaryId>| {
         let id = SummaryId::from_index(index);
-        crate::SummaryOutline { id, level, span, children: children.into(), tokens: 10, for_view: false }
+        crate::SummaryOutline {
+            id,
+            level,
+            span,
+            children: children.into(),
+            tokens: 10,
+            for_view: false,
+            is_disabled: false,
+        }
     };
     for node in 0..4 {
         tree.add(outline(node, Level::Summary, NodeRange::single(NodeId::from_index(node)), Vec::new()));

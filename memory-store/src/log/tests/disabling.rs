@@ -103,7 +103,7 @@ fn what_is_disabled_is_so_in_every_process_and_after_every_way_to_open_the_store
         without_checkpoint(&disk);
         let store = open(&disk).unwrap();
         check(&store, &changes(), "without a checkpoint");
-        let more = [change("a", false, &[(1, 22)], &[2]), Request::Fork("its-fork", 12, "last")];
+        let more = [change("a", false, &[(1, 22)], &[2]), Request::Fork("its-fork", 11, "last")];
         perform_all(&store, &more);
         check(&store, &[changes(), more.to_vec()].concat(), "it goes on");
     }

@@ -279,7 +279,7 @@ fn a_view_of_version_1_never_changes() {
     let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
     assert_eq!((read.id.get(), &read.body), (7, &draft));
     // A run of no messages, and one beyond the last number that there is.
-    for bad in ["00 04 00", "00 fdffffffffffffffff 02", "06 01 01", "03 00 01", "01 00 01"] {
+    for bad in ["00 04 00", "00 fdffffffffffffffff 02", "07 01 01", "03 00 01", "01 00 01"] {
         let forged = expected.replacen("00 04 fb2901", bad, 1).replace([' ', '\n'], "");
         let forged: Vec<u8> =
             (0..forged.len()).step_by(2).map(|at| u8::from_str_radix(&forged[at..at + 2], 16).unwrap()).collect();
