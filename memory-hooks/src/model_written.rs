@@ -288,10 +288,7 @@ impl Summarizer for ModelSummarizer {
             if let Some(offline) = Self::offline(&job) {
                 return Ok(offline);
             }
-            match self.write(&job).await {
-                Ok(text) => Ok(WrittenSummary::new(text).metadata(Spans.write(&job).metadata)),
-                Err(error) => Err(SummarizeError::new(self.identity(), error)),
-            }
+            self.one(&job).await.map_err(|error| SummarizeError::new(self.identity(), error))
         })
     }
 

@@ -36,10 +36,10 @@ impl TextLimits {
     /// The message with each text and tool result within its limit.
     pub(crate) fn shortened(&self, mut node: Node, counter: &dyn TokenCounter) -> Node {
         let is_last_turn = self.last_turn.is_some_and(|turn| turn.contains(node.id));
-        // The first layouts cut texts of the last turn alone.
         if self.layout.has_whole_sentences() && !self.layout.is_running() {
             node.message.replace_texts(&without_reminders);
         }
+        // The first layouts cut texts of the last turn alone.
         let cuts_texts = !self.layout.is_first() || self.layout.is_running() || is_last_turn;
         let Some(most) = self.of(node.id) else { return node };
         let count = |text: &str| counter.count(text);

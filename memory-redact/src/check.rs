@@ -26,7 +26,11 @@ pub(crate) fn is_iban(text: &str) -> bool {
 /// Bits a character (Shannon, "A Mathematical Theory of Communication", 1948), from the text's own frequencies.
 pub(crate) fn entropy(text: &str) -> f64 {
     let mut counts = [0u32; 256];
-    text.bytes().filter_map(|byte| counts.get_mut(usize::from(byte)).map(|count| *count += 1)).for_each(drop);
+    for byte in text.bytes() {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
     #[expect(clippy::cast_precision_loss, reason = "lengths of keys")]
     let total = text.len().max(1) as f64;
     let of = |count: u32| f64::from(count) / total;

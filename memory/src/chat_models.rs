@@ -36,8 +36,7 @@ pub enum ChatModelError {
 /// request, and so are the key and the address.
 ///
 /// # Errors
-/// [`ChatModelError`], if there is no such model.
-#[cfg(feature = "chat")]
+/// [`ChatModelError`], if there is no such model, or this build has none.
 pub fn chat_model(name: &str, config: &Config) -> Result<Arc<dyn ChatModel>, ChatModelError> {
     within(name, config, None)
 }
@@ -46,24 +45,14 @@ pub fn chat_model(name: &str, config: &Config) -> Result<Arc<dyn ChatModel>, Cha
 #[cfg(feature = "chat")]
 fn within(name: &str, config: &Config, deadline: Option<Duration>) -> Result<Arc<dyn ChatModel>, ChatModelError> {
     let name: memory_models::ChatModelName = name.parse()?;
-    let of_settings = config.chat.model.as_deref().filter(|named| *named != crate::config::NO_MODEL);
     // An address belongs to one provider.
-    let provider = of_settings.and_then(|named| named.parse::<memory_models::ChatModelName>().ok());
+    let provider = config.chat.named().and_then(|named| named.parse::<memory_models::ChatModelName>().ok());
     let is_same = provider.is_none_or(|model| model.provider == name.provider);
     let mut settings = config.chat.clone();
     if !is_same {
         (settings.base_url, settings.key_variable) = (None, None);
     }
     Ok(Arc::new(counted::Counted::new(name, settings, config, deadline)))
-}
-
-/// The chat model of a configuration with this name.
-///
-/// # Errors
-/// [`ChatModelError::NotBuilt`]
-#[cfg(not(feature = "chat"))]
-pub fn chat_model(name: &str, config: &Config) -> Result<Arc<dyn ChatModel>, ChatModelError> {
-    within(name, config, None)
 }
 
 #[cfg(not(feature = "chat"))]
@@ -85,8 +74,7 @@ pub fn spending(config: &Config) -> Vec<DaySpending> {
 
 /// The builder with the model that a configuration has judge summaries, if it has one do so.
 pub(crate) fn with_judge(builder: MemoryBuilder, config: &Config) -> Result<MemoryBuilder, ChatModelError> {
-    let named = config.chat.model.as_deref().filter(|name| *name != crate::config::NO_MODEL);
-    Ok(match named.filter(|_| config.chat.smart_context) {
+    Ok(match config.chat.named().filter(|_| config.chat.smart_context) {
         Some(name) => builder.judge(within(name, config, Some(JUDGE_TIMEOUT))?, limits(config)),
         None => builder,
     })

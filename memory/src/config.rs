@@ -113,7 +113,7 @@ pub enum Recall {
 const OFFLINE: &str = "spans";
 
 /// Name that stands for no chat model.
-pub(crate) const NO_MODEL: &str = "none";
+const NO_MODEL: &str = "none";
 
 /// Chat models of a configuration.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -155,6 +155,11 @@ impl ChatSettings {
         const some tokens_per_day: u64,
         const some requests_per_run: u64,
         const some tokens_per_run: u64,
+    }
+
+    /// The name of the chat model; `None` if none is named.
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.model.as_deref().filter(|name| *name != NO_MODEL)
     }
 }
 

@@ -78,7 +78,7 @@ impl ModelSummarizer {
         (0..jobs.len()).map(|index| outcomes.remove(&index).unwrap_or(Err(ModelSummaryError::Blank))).collect()
     }
 
-    async fn one(&self, job: &SummaryJob<'_>) -> Outcome {
+    pub(super) async fn one(&self, job: &SummaryJob<'_>) -> Outcome {
         let text = self.write(job).await?;
         Ok(WrittenSummary::new(text).metadata(Spans.write(job).metadata))
     }
@@ -128,10 +128,9 @@ impl ModelSummarizer {
         if !wrong.is_empty() {
             let left: Vec<&Entry<'_>> =
                 group.iter().filter(|entry| wrong.iter().any(|(index, _)| *index == entry.index)).collect();
-            let shown = reply.text();
-            let shown = memory_core::text::floor_char_boundary(&shown, SHOWN_AGAIN.min(shown.len()));
             let text = reply.text();
-            messages.push(Message::assistant(text.get(..shown).filter(|text| !text.trim().is_empty()).unwrap_or("{}")));
+            let shown = text.get(..memory_core::text::floor_char_boundary(&text, SHOWN_AGAIN)).unwrap_or_default();
+            messages.push(Message::assistant(if shown.trim().is_empty() { "{}" } else { shown }));
             let reasons = left.iter().zip(&wrong).map(|(entry, (_, error))| (entry.block.nodes, error.to_string()));
             messages.push(Message::user(words::repair(reasons)));
             // A failure of the repair leaves what was written.

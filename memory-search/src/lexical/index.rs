@@ -148,7 +148,10 @@ impl WordIndex {
         unsaved: u64,
         progress: &dyn Progress,
     ) -> Result<(Arc<Indexed>, u64), StoreError> {
-        let erased = source.conversation(conversation).await?.erased;
+        let erased = match chunk_after(self.through(conversation), nodes) {
+            Some(_) => source.conversation(conversation).await?.erased,
+            None => 0,
+        };
         let words = self.load(source, conversation, nodes).await?;
         let begun = words.read().through();
         let mut through = begun;

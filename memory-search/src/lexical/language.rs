@@ -93,14 +93,19 @@ static DETECTOR: LazyLock<Detector> =
 static STEMMERS: LazyLock<Vec<Stemmer>> =
     LazyLock::new(|| ROWS.iter().map(|(.., algorithm)| Stemmer::create(*algorithm)).collect());
 
+/// Beginning of a text that its language is recognized from.
+fn sample(text: &str) -> &str {
+    text.get(..memory_core::text::floor_char_boundary(text, SAMPLE)).unwrap_or(text)
+}
+
 /// True if a text is in English, false if it is in another language or mostly in another script than Latin; `None` if
 /// that is uncertain.
 #[must_use]
 pub fn is_english(text: &str) -> Option<bool> {
-    let sample = text.get(..memory_core::text::floor_char_boundary(text, SAMPLE)).unwrap_or(text);
     let is_latin = |c: &char| *c < '\u{250}' || ('\u{1e00}'..'\u{1f00}').contains(c);
-    let (latin, other): (Vec<char>, Vec<char>) = sample.chars().filter(|c| c.is_alphabetic()).partition(is_latin);
-    if other.len() > latin.len() {
+    let letters = sample(text).chars().filter(|c| c.is_alphabetic());
+    let latin = letters.clone().filter(is_latin).count();
+    if letters.count() > 2 * latin {
         return Some(false);
     }
     Language::of(text).map(|language| language == Language::English)
@@ -129,8 +134,7 @@ impl Language {
     ///
     /// Trigrams and stop words must agree, because either alone takes names, code and short answers for a language.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        let sample = memory_core::text::floor_char_boundary(text, SAMPLE);
-        let sample = text.get(..sample).unwrap_or(text);
+        let sample = sample(text);
         let letters = sample.chars().filter(|c| c.is_alphabetic()).count();
         let folded = fold(sample).to_lowercase();
         let (mut votes, mut words) = ([0.0f32; ROWS.len()], [0; ROWS.len()]);
