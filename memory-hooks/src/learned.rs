@@ -9,7 +9,7 @@ use crate::links::Links;
 /// Facts from the first messages of a conversation that later prompts need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Learned {
-    pub(crate) lines: Arc<StandingLines>,
+    pub(crate) lines: StandingLines,
     /// Corrections of messages by others, among the newest 20,000.
     pub(crate) links: Arc<Links>,
     /// The number of these messages.

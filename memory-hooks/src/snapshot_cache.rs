@@ -17,7 +17,7 @@ const MOST_NODES: u64 = 1 << 16;
 /// A snapshot of a conversation for planning. A copy shares its common part with later snapshots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
-    pub(crate) tree: Tree,
+    pub(crate) tree: Arc<Tree>,
     /// Times and sources of the messages under its summaries.
     pub(crate) extents: Arc<RunFactsCache>,
     /// Removes the content of messages that are excluded from summaries.
@@ -26,6 +26,13 @@ pub(crate) struct Snapshot {
     pub(crate) unrecorded: Vec<Summary>,
     /// Facts from its first messages that later prompts need.
     pub(crate) learned: Learned,
+}
+
+impl Snapshot {
+    /// The tree, as this snapshot's own.
+    pub(crate) fn tree_mut(&mut self) -> &mut Tree {
+        Arc::make_mut(&mut self.tree)
+    }
 }
 
 /// Conversations by name, with their trees.

@@ -5,7 +5,7 @@ mod grow;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
@@ -49,7 +49,7 @@ pub struct Tree {
     erased: BTreeSet<NodeId>,
     tokens: Tokens,
     /// Summaries that were written for views, by their first node.
-    for_views: BTreeMap<NodeId, Vec<SummaryId>>,
+    for_views: Arc<BTreeMap<NodeId, Vec<SummaryId>>>,
     /// Most nodes of the end, if a view has room for fewer than the longest.
     longest_end: Option<usize>,
 }
@@ -75,8 +75,8 @@ struct Place {
     superseded: Option<Superseded>,
     /// Sum of the importance of the covered nodes, each halved with every half-life between the node and the last one.
     weight: f64,
-    /// Cached profile of its cuts.
-    profile: OnceLock<Profile>,
+    /// Cached profile of its cuts, which a copy of the tree shares until something below the summary changes there.
+    profile: Arc<OnceLock<Profile>>,
 }
 
 /// The state of a place before its text was replaced.

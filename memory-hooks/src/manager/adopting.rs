@@ -1,5 +1,7 @@
 //! Adoption of summaries that another program wrote of the messages of a conversation.
 
+use std::sync::Arc;
+
 use memory_core::{
     Hash, Level, NodeOutline, NodeRange, SummaryDraft, SummaryId, SummaryMetadata, SummaryOutline, WrittenBy,
     plan::Tree,
@@ -107,7 +109,7 @@ impl Conversation {
                     continue;
                 }
                 let id = SummaryId::from_index(tree.next_summary());
-                tree.add(SummaryOutline::of(id, &draft));
+                Arc::make_mut(&mut tree).add(SummaryOutline::of(id, &draft));
                 adopted.push(Adopted::New(id));
                 events.push(Event::Summary(draft));
             }

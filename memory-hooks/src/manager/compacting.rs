@@ -157,7 +157,7 @@ impl<'a> Compacting<'a> {
 
     /// Puts the summaries of a plan that earlier views recorded into the tree, and removes them from the plan.
     fn adopt(&mut self, plan: &mut Compaction) {
-        let tree = &mut self.ahead.tree;
+        let tree = self.ahead.tree_mut();
         let mut is_adopted = |level, span, children: &[SummaryId]| {
             tree.written_for_view(level, span, children).is_some_and(|known| tree.adopt(known))
         };
@@ -214,7 +214,7 @@ impl<'a> Compacting<'a> {
             }
         };
         while self.ahead.tree.summaries() > written {
-            self.ahead.tree.undo();
+            self.ahead.tree_mut().undo();
         }
         helps
     }
@@ -227,7 +227,7 @@ impl<'a> Compacting<'a> {
                 Event::Importance { node, importance, .. } => {
                     if let Some(mut outline) = self.ahead.tree.node(*node).copied() {
                         outline.set_importance(*importance);
-                        self.ahead.tree.revise(*node, outline);
+                        self.ahead.tree_mut().revise(*node, outline);
                     }
                 }
                 _ => {}
@@ -238,7 +238,7 @@ impl<'a> Compacting<'a> {
     /// Adds a summary under the next number.
     fn push(&mut self, mut summary: SummaryOutline) {
         summary.id = SummaryId::from_index(self.ahead.tree.next_summary());
-        self.ahead.tree.add(summary);
+        self.ahead.tree_mut().add(summary);
     }
 
     /// The written but unrecorded summaries, in order of their numbers.
@@ -331,7 +331,7 @@ impl<'a> Compacting<'a> {
             let error = MemoryError::NoProgress { before: self.report.tokens_after, after };
             self.ports.report_failure(self.conversation, &error).await;
             while self.ahead.tree.next_summary() > self.recorded {
-                self.ahead.tree.undo();
+                self.ahead.tree_mut().undo();
             }
         }
         self.announce().await;

@@ -28,7 +28,7 @@ pub(super) async fn view(
     notices: Vec<Notice>,
 ) -> Result<ManagedView, MemoryError> {
     let hits = hits(ports, request).await?;
-    end::limit(&mut snapshot.tree, request.reply);
+    end::limit(&mut snapshot, request.reply);
     let (unshortened, due, longest_result) = (snapshot.clone(), snapshot.clone(), request.longest_result);
     let mut history = History { ports, request, snapshot, unshortened, due, hits, longest_result, notices };
     let shown = history.history().await?;
@@ -247,7 +247,7 @@ impl History<'_> {
 
     /// Goes on with another tree of the conversation.
     fn take(&mut self, mut snapshot: Snapshot) {
-        end::limit(&mut snapshot.tree, self.request.reply);
+        end::limit(&mut snapshot, self.request.reply);
         self.unshortened = snapshot.clone();
         self.snapshot = snapshot;
     }
@@ -286,7 +286,7 @@ impl History<'_> {
         let limits = end::limits(&self.snapshot.tree, longest, self.request.budget);
         for node in end::shortened(&self.snapshot.tree) {
             if let Some(most) = limits.of(node) {
-                self.snapshot.tree.shorten(node, most);
+                self.snapshot.tree_mut().shorten(node, most);
             }
         }
     }

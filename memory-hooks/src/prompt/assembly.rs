@@ -53,7 +53,7 @@ pub(crate) async fn assemble(
     // A background worker does due work while the model replies. Its result is shown at the next turn.
     let manages = !parts.queue.enqueue(conversation);
     let mut snapshot = Snapshot::read(parts, conversation).await?;
-    end::limit(&mut snapshot.tree, end::reply(question, options.budget, 0));
+    end::limit(&mut snapshot, end::reply(question, options.budget, 0));
     let now = options.now.unwrap_or_else(|| parts.clock.now());
     let mentions = match options.follow_mentions {
         true => mention::mentioned(parts, conversation, question, now).await?,
@@ -219,7 +219,7 @@ impl Assembly<'_> {
         };
         let ManagedView { nodes, pieces, verbatim, longest_result, losses, notices, .. } = view;
         self.snapshot = Snapshot::read(parts, conversation).await?;
-        end::limit(&mut self.snapshot.tree, reply);
+        end::limit(&mut self.snapshot, reply);
         self.nodes = nodes;
         self.full_tokens = self.snapshot.tree.tokens_within(nodes);
         self.longest_result = longest_result;

@@ -4,7 +4,7 @@ use memory_core::{NodeId, NodeRange, plan::Tree};
 use memory_strategies::{Gist, goes_on};
 
 use super::options::share_of;
-use crate::{render::Layout, shorten::TextLimits};
+use crate::{render::Layout, shorten::TextLimits, snapshot_cache::Snapshot};
 
 /// Shares of the budget for the messages after the last one of the user: next to recall, for which a reply to something
 /// else is rarely worth its tokens; with the room that recall leaves; and where the question leans on them.
@@ -53,9 +53,9 @@ fn leans(question: &str) -> bool {
 }
 
 /// Limits the end to the messages that `share` tokens can show, so that a long run of steps leaves room for recall.
-pub(crate) fn limit(tree: &mut Tree, share: u32) {
-    let each = SHORTEST.saturating_add(tree.policy().per_message).max(1);
-    tree.limit_end(usize::try_from(share / each).unwrap_or(usize::MAX).max(FEWEST));
+pub(crate) fn limit(snapshot: &mut Snapshot, share: u32) {
+    let each = SHORTEST.saturating_add(snapshot.tree.policy().per_message).max(1);
+    snapshot.tree_mut().limit_end(usize::try_from(share / each).unwrap_or(usize::MAX).max(FEWEST));
 }
 
 /// The most tokens of each text after the last user's message that keep those of the end within `share` tokens.

@@ -67,7 +67,7 @@ fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
 }
 
 /// Adds the lines of a message. A tool's answer and an application's instruction have none.
-fn add(lines: &mut Arc<StandingLines>, node: &Node, text: &str) {
+fn add(lines: &mut StandingLines, node: &Node, text: &str) {
     let message = &node.message;
     let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
     let speaker = match message.role {
@@ -76,17 +76,13 @@ fn add(lines: &mut Arc<StandingLines>, node: &Node, text: &str) {
         Role::Assistant => Speaker::Model,
         _ => return,
     };
-    if speaker == Speaker::Model && !lines.has_model() {
-        Arc::make_mut(lines).note_model();
+    if speaker == Speaker::Model {
+        lines.note_model();
     }
     if message.keep_out_of_summaries || is_tool {
         return;
     }
-    let found = standing(text, speaker);
-    // The lines are shared with concurrent planners. Most messages have none and need no copy.
-    if !found.is_empty() {
-        Arc::make_mut(lines).add(node.id, message.speaker_or_role(), found);
-    }
+    lines.add(node.id, message.speaker_or_role(), standing(text, speaker));
 }
 
 /// True if a person speaks in the model's place.

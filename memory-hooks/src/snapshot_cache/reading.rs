@@ -19,16 +19,17 @@ impl Snapshot {
         let changes = ports.store.changes(conversation, revision).await?;
         if is_new || changes.is_whole {
             let redactor = Arc::new(Redactor::of_keys(ports.detector.clone()));
-            snapshot = Self { tree: Tree::new(ports.policy), redactor, ..Self::default() };
+            snapshot = Self { tree: Arc::new(Tree::new(ports.policy)), redactor, ..Self::default() };
         } else if changes.revision == revision {
             return Ok(snapshot);
         }
         let kept_out = snapshot.tree.kept_out_count();
         revision = changes.revision;
-        changes.revised.into_iter().for_each(|(node, outline)| snapshot.tree.revise(node, outline));
-        changes.nodes.into_iter().for_each(|node| snapshot.tree.append(node));
-        changes.summaries.into_iter().for_each(|summary| snapshot.tree.add(summary));
-        snapshot.tree.reserve_numbers(changes.last_summary);
+        let tree = snapshot.tree_mut();
+        changes.revised.into_iter().for_each(|(node, outline)| tree.revise(node, outline));
+        changes.nodes.into_iter().for_each(|node| tree.append(node));
+        changes.summaries.into_iter().for_each(|summary| tree.add(summary));
+        tree.reserve_numbers(changes.last_summary);
         if snapshot.tree.kept_out_count() != kept_out {
             let kept_out = snapshot.tree.kept_out();
             snapshot.redactor = Arc::new(redactor(ports, conversation, kept_out).await?);

@@ -1,6 +1,6 @@
 //! Appending to a tree, and undoing it.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use super::{Place, Superseded, Tree, ViewPolicy};
 use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, port::Changes};
@@ -81,7 +81,7 @@ impl Tree {
         let mut above = lowest;
         while let Some(id) = above {
             if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
-                place.profile = OnceLock::new();
+                place.profile = Arc::default();
             }
             above = self.parent(id);
         }
@@ -111,9 +111,9 @@ impl Tree {
         let height = if summary.for_view { None } else { self.height_over(&summary) };
         let superseded = if height.is_none() { self.superseded_by(&summary) } else { None };
         if summary.for_view && superseded.is_none() {
-            self.for_views.entry(summary.span.first()).or_default().push(id);
+            Arc::make_mut(&mut self.for_views).entry(summary.span.first()).or_default().push(id);
         }
-        let (parent, weight, profile) = (None, 0.0, OnceLock::new());
+        let (parent, weight, profile) = (None, 0.0, Arc::default());
         self.places.push(Place { summary, parent, height, words: id, superseded, weight, profile });
         if height.is_some() {
             self.enter(id);
@@ -205,7 +205,7 @@ impl Tree {
     pub fn undo(&mut self) {
         let Some(Place { summary, height, superseded, .. }) = self.places.pop() else { return };
         if summary.for_view {
-            self.for_views.entry(summary.span.first()).or_default().retain(|id| *id != summary.id);
+            Arc::make_mut(&mut self.for_views).entry(summary.span.first()).or_default().retain(|id| *id != summary.id);
         }
         if let Some(Superseded { place, words, tokens }) = superseded {
             self.put_words(place, words, tokens);
@@ -261,7 +261,7 @@ impl Tree {
         };
         if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
             place.weight = weight;
-            place.profile = OnceLock::new();
+            place.profile = Arc::default();
         }
     }
 }

@@ -191,6 +191,12 @@ impl<'t> Knapsack<'t> {
         Point { tokens: tokens(self.tree.summary_cost(id)), value: self.summary_value(id) }
     }
 
+    /// True if a point of a merged summary is itself. The table below is then not needed, which is so for most of a long
+    /// conversation.
+    fn is_own(&self, id: SummaryId, point: Option<&Point>) -> bool {
+        point == Some(&self.own(id)) && !self.is_forced_below(id)
+    }
+
     /// True if a forced turn overlaps a run.
     fn is_forced(&self, run: NodeRange) -> bool {
         let behind = self.forced.partition_point(|turn| turn.last() < run.first());
@@ -246,6 +252,7 @@ impl<'t> Knapsack<'t> {
             let here = usize::from(*here);
             match unit {
                 Unit::Branch(id) if self.stays_closed(*id, self.ageing(unit, now)) => self.piece(*id, pieces),
+                Unit::Branch(id) if self.is_own(*id, self.profile(unit).get(here)) => self.piece(*id, pieces),
                 Unit::Branch(id) => {
                     let (below, points) = self.opened(*id);
                     let last = self.span(unit).map_or(now, NodeRange::last);

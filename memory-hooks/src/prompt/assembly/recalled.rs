@@ -130,12 +130,14 @@ impl Assembly<'_> {
     ) -> Result<Prompt, MemoryError> {
         let least = share_of(self.options.budget, FREE);
         let kept_tokens = self.kept_tokens().await?;
-        let (mut tokens, mut part) = (coarse.tokens, 1);
+        let (mut tokens, mut part, mut tried) = (coarse.tokens, 1, 0);
         for _ in 0..ROUNDS {
             let left = most.saturating_sub(prompt.tokens) / part;
-            if left < least {
+            // The same room holds the same history.
+            if left < least || tokens + left == tried {
                 break;
             }
+            tried = tokens + left;
             let limit = self.longest_result;
             let finer = self.history(tokens, left, kept_tokens, false).await?;
             if finer.tokens <= tokens {

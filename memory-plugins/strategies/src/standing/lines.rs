@@ -1,6 +1,6 @@
 //! The standing lines of a conversation, of which the newest of contradicting ones is valid.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use memory_core::NodeId;
 
@@ -12,6 +12,8 @@ use crate::{
 
 /// Maximum earlier lines that a new one is compared with.
 const COMPARED: usize = 2_000;
+/// Lines of a chunk, which a copy shares until one of them changes.
+const CHUNK: usize = 64;
 /// Maximum words of lines that may differ in one value: "answer in English", "answer in German".
 const FRAME: usize = 3;
 /// Maximum distance in messages to which "I take that back" applies.
@@ -41,10 +43,9 @@ impl StandingLine {
         Self { node, standing, speaker, replaced_by: None, mask }
     }
 
-    fn replaces(&mut self, older: &mut Self) {
-        if replaces(self, older) {
-            older.replaced_by = older.replaced_by.max(Some(self.node));
-        }
+    /// False if an older line is not near and has no term of this one.
+    fn may_replace(&self, older: &Self) -> bool {
+        self.mask & older.mask != 0 || self.node.get() - older.node.get() <= NEAR
     }
 }
 
@@ -53,10 +54,11 @@ impl StandingLine {
 /// The newer of two contradicting lines of one speaker is valid if it states a change, negates the older one or the
 /// reverse, has another value in otherwise equal words, or repeats it. A decision or preference becomes invalid as soon
 /// as anything later in the conversation changes its subject, so that in doubt it is not shown. Contradictions are
-/// detected by shared words.
+/// detected by shared words. A copy is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct StandingLines {
-    lines: Vec<StandingLine>,
+    /// The lines in order; no chunk is empty.
+    chunks: Vec<Arc<Vec<StandingLine>>>,
     /// True if a model speaks in the conversation.
     has_model: bool,
 }
@@ -68,11 +70,50 @@ impl StandingLines {
         let speaker = key(speaker);
         for standing in found {
             let mut line = StandingLine::new(node, standing, speaker);
-            let place = self.lines.partition_point(|other| other.node <= line.node);
-            self.lines.iter_mut().take(place).rev().take(COMPARED).for_each(|older| line.replaces(older));
-            self.lines.iter_mut().skip(place).for_each(|newer| newer.replaces(&mut line));
-            self.lines.insert(place, line);
+            let newer = self.iter().rev().take_while(|other| other.node > node);
+            line.replaced_by = newer.filter(|newer| replaces(newer, &line)).map(|newer| newer.node).max();
+            let older = self.places().rev().skip_while(|(_, other)| other.node > node).take(COMPARED);
+            let older = older.filter(|(_, older)| line.may_replace(older));
+            let over: Vec<_> = older.filter(|(_, older)| replaces(&line, older)).map(|(place, _)| place).collect();
+            for (chunk, at) in over {
+                let older = self.chunks.get_mut(chunk).and_then(|chunk| Arc::make_mut(chunk).get_mut(at));
+                older.into_iter().for_each(|older| older.replaced_by = older.replaced_by.max(Some(node)));
+            }
+            self.insert(line);
         }
+    }
+
+    /// Inserts a line after those of its message and of earlier ones.
+    fn insert(&mut self, line: StandingLine) {
+        let is_before = |other: &StandingLine| other.node <= line.node;
+        let chunk = self.chunks.partition_point(|chunk| chunk.last().is_some_and(is_before));
+        let last = self.chunks.len().saturating_sub(1);
+        match self.chunks.get_mut(chunk.min(last)) {
+            Some(lines) if chunk <= last || lines.len() < CHUNK => {
+                let at = lines.partition_point(is_before);
+                Arc::make_mut(lines).insert(at, line);
+            }
+            _ => self.chunks.push(Arc::new(vec![line])),
+        }
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &StandingLine> {
+        self.chunks.iter().flat_map(|lines| lines.iter())
+    }
+
+    /// The lines with their chunks and places in these.
+    fn places(&self) -> impl DoubleEndedIterator<Item = ((usize, usize), &StandingLine)> {
+        self.chunks
+            .iter()
+            .enumerate()
+            .flat_map(|(chunk, lines)| lines.iter().enumerate().map(move |(at, line)| ((chunk, at), line)))
+    }
+
+    /// The lines of a message and of later ones.
+    fn from(&self, node: NodeId) -> impl Iterator<Item = &StandingLine> {
+        let first = self.chunks.partition_point(|chunk| chunk.last().is_some_and(|last| last.node < node));
+        let chunks = self.chunks.get(first..).unwrap_or_default();
+        chunks.iter().flat_map(|lines| lines.iter()).skip_while(move |line| line.node < node)
     }
 
     /// Notes that a model speaks in the conversation. A long conversation without one is a meeting, in which an
@@ -94,27 +135,25 @@ impl StandingLines {
         let changes = |line: &&StandingLine| {
             line.standing.changes && line.standing.around.iter().any(|term| things.contains(term))
         };
-        let from = self.lines.partition_point(|line| line.node <= node);
-        self.lines.iter().skip(from).any(|line| changes(&line))
+        self.from(node.next()).any(|line| changes(&line))
     }
 
     /// The number of lines, including replaced ones.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lines.len()
+        self.chunks.iter().map(|lines| lines.len()).sum()
     }
 
     /// True if there are no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.chunks.is_empty()
     }
 
     /// Newest message that replaces a statement of `node`.
     #[must_use]
     pub fn replaced_by(&self, node: NodeId) -> Option<NodeId> {
-        let from = self.lines.partition_point(|line| line.node < node);
-        self.lines.iter().skip(from).take_while(|line| line.node == node).filter_map(|line| line.replaced_by).max()
+        self.from(node).take_while(|line| line.node == node).filter_map(|line| line.replaced_by).max()
     }
 
     /// Valid lines that are relevant to a question: rules first, newest first, then the others in the order of
@@ -143,18 +182,16 @@ impl StandingLines {
     }
 
     fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
-        let last = self.lines.last().map_or(0, |line| line.node.get());
+        let last = self.iter().next_back().map_or(0, |line| line.node.get());
         let is_meeting = !self.has_model && last > MEETING;
-        let is_talk =
-            !self.has_model && self.lines.windows(2).any(|pair| matches!(pair, [a, b] if a.speaker != b.speaker));
+        let is_talk = !self.has_model && self.iter().zip(self.iter().skip(1)).any(|(a, b)| a.speaker != b.speaker);
         let is_shown = |line: &&StandingLine| {
             let is_to_a_person = is_meeting && line.standing.kind == StandingKind::Instruction;
             // Between people "we decided to buy groceries" is a story.
             let is_story = is_talk && line.standing.is_told;
             line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation && !is_to_a_person && !is_story
         };
-        let mut rated: Vec<_> =
-            self.lines.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();
+        let mut rated: Vec<_> = self.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {
             let order = b_worth.total_cmp(a_worth).then(b.node.cmp(&a.node));
             order.then(a.standing.at.cmp(&b.standing.at))
