@@ -68,7 +68,7 @@ fn state_reminder_details_and_figures_come_through_the_facade() {
     assert!(details[1].is_expandable && !details[60].is_expandable);
     let over_time = talk.over_time(Some(Period::Month)).unwrap();
     assert_eq!(over_time.rows.iter().map(|row| row.nodes.count()).sum::<u64>(), 61);
-    assert_eq!(talk.title().unwrap().unwrap().text, "The goal is a quiet week in Rome");
+    assert_eq!(talk.title().unwrap().unwrap().text, "The goal is a quiet hotel by the museum");
 }
 
 #[test]
