@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_call_is_shortened_until_it_fits() {
-        let read = r#"Read({"file_path":"/home/ines/harbor/apps/gateway/src/app.ts"})"#;
+        let read = r#"Read({"file_path":"/srv/harbor/apps/gateway/src/app.ts"})"#;
         check(read, 7, "Read app.ts");
         check(read, 1, "Read");
         check(r#"Bash({"command":"psql -c select count from orders where paid"})"#, 8, "Bash psql -c select…");
