@@ -68,9 +68,13 @@ pub struct DerivedState {
     pub goal: Option<Statement>,
     /// Decisions that still hold, at most eight, in order: the latest, and those about frequent subjects.
     pub decisions: Vec<Statement>,
+    /// Number of decisions that hold beyond these.
+    pub more_decisions: u64,
     /// Questions without an answer, and points that were said to be open and not settled since, at most eight, in
     /// order.
     pub open: Vec<Statement>,
+    /// Number of earlier open questions and points.
+    pub more_open: u64,
     /// Subjects of the conversation, the heaviest first, at most ten.
     pub topics: Vec<Topic>,
     /// The last messages that follow up or correct an earlier one, at most fifty, in order.
@@ -147,14 +151,19 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     let learned = learning::learned(parts, id, &snapshot).await?;
     let standing = standing_statements(parts, id, &learned, &frequent.join(" ")).await?;
     let of_kind = |kind| standing.get(&kind).cloned().unwrap_or_default();
-    let decisions = of_kind(StandingKind::Decision);
+    let mut decisions = of_kind(StandingKind::Decision);
+    let more_decisions = decisions.len().saturating_sub(MOST_LINES) as u64;
+    decisions.truncate(MOST_LINES);
+    decisions.sort_by_key(|decision| decision.node);
     let asked = reader.open.statements();
     // A labelled question is as open as any other.
     let is_open = |point: &Statement| !point.text.ends_with('?') || asked.iter().any(|asked| asked.text == point.text);
     let points: Vec<_> = of_kind(StandingKind::Open).into_iter().filter(is_open).collect();
-    let open = newest([points, asked.clone()].concat());
-    let mut open = redacted(open, &snapshot.redactor);
+    let mut open = redacted([points, asked.clone()].concat(), &snapshot.redactor);
+    open.sort_by_key(|point| point.node);
     open.dedup_by(|a, b| a.node == b.node && (a.text.contains(&b.text) || b.text.contains(&a.text)));
+    let more_open = open.len().saturating_sub(MOST_LINES);
+    let open = open.split_off(more_open);
     let goal = reader.goal().map(|goal| current(goal, &learned.lines).redacted(&snapshot.redactor));
     let topic = |subject: memory_strategies::Subject| Topic {
         name: subject.name,
@@ -174,7 +183,9 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
         last_at: state.last_at.filter(|at| at.is_known()),
         goal,
         decisions: redacted(decisions, &snapshot.redactor),
+        more_decisions,
         open,
+        more_open: more_open as u64,
         topics: subjects.into_iter().filter(|subject| topics.contains(&subject.name)).map(topic).collect(),
         links: learned.links.last(MOST_LINKS),
         notices: losses.notice(id).into_iter().collect(),
@@ -199,7 +210,7 @@ async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result
     Ok((reader, losses))
 }
 
-/// The decisions and open points that hold, in order: the weightiest of each kind, about `frequent` subjects first.
+/// The decisions and open points that hold, the weightiest of each kind first, above all those about `frequent` subjects.
 async fn standing_statements(
     parts: &Parts,
     id: &ConversationId,
@@ -209,20 +220,15 @@ async fn standing_statements(
     let mut found: BTreeMap<StandingKind, Vec<Statement>> = BTreeMap::new();
     let is_asked = |line: &&StandingLine| matches!(line.standing.kind, StandingKind::Decision | StandingKind::Open);
     for line in learned.lines.by_worth(frequent).into_iter().filter(is_asked) {
-        let of_kind = found.entry(line.standing.kind).or_default();
-        if of_kind.len() == MOST_LINES {
-            continue;
-        }
         let read = parts.store.readable_nodes(id, NodeRange::single(line.node)).await?;
         let Some(statement) = read.nodes.first().filter(|node| !node.is_hidden()).and_then(|node| stated(node, line))
         else {
             continue;
         };
         if !is_corrected(parts, id, &learned.links, &statement).await? {
-            of_kind.push(statement);
+            found.entry(line.standing.kind).or_default().push(statement);
         }
     }
-    found.values_mut().for_each(|statements| statements.sort_by_key(|statement| statement.node));
     Ok(found)
 }
 
@@ -266,12 +272,6 @@ fn stated(node: &Node, line: &StandingLine) -> Option<Statement> {
 }
 
 /// The newest statements, in order.
-fn newest(mut statements: Vec<Statement>) -> Vec<Statement> {
-    statements.sort_by_key(|statement| statement.node);
-    let from = statements.len().saturating_sub(MOST_LINES);
-    statements.split_off(from)
-}
-
 fn redacted(statements: Vec<Statement>, redactor: &Redactor) -> Vec<Statement> {
     statements.into_iter().map(|statement| statement.redacted(redactor)).collect()
 }

@@ -163,9 +163,9 @@ fn print_sections(output: Output, state: &DerivedState) -> io::Result<()> {
             output.line(&format!("{name}: {value}"))?;
         }
     }
-    section(output, "goal", state.goal.as_slice())?;
-    section(output, "decided", &state.decisions)?;
-    section(output, "open", &state.open)?;
+    section(output, "goal", state.goal.as_slice(), 0)?;
+    section(output, "decided", &state.decisions, state.more_decisions)?;
+    section(output, "open", &state.open, state.more_open)?;
     if !state.topics.is_empty() {
         output.line("")?;
         let rows = state.topics.iter().map(|topic| {
@@ -183,7 +183,7 @@ fn print_sections(output: Output, state: &DerivedState) -> io::Result<()> {
     Ok(())
 }
 
-fn section(output: Output, name: &str, statements: &[Statement]) -> io::Result<()> {
+fn section(output: Output, name: &str, statements: &[Statement], more: u64) -> io::Result<()> {
     if statements.is_empty() {
         return Ok(());
     }
@@ -193,6 +193,9 @@ fn section(output: Output, name: &str, statements: &[Statement]) -> io::Result<(
         let day = statement.at.civil(0).map(|day| format!(", {}", day.date())).unwrap_or_default();
         let Statement { text, node, speaker, .. } = statement;
         output.line(&format!("- {text} (message {node}, {speaker}{day})"))?;
+    }
+    if more > 0 {
+        output.line(&format!("- and {} more", grouped(more)))?;
     }
     Ok(())
 }
