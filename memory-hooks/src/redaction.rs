@@ -41,6 +41,12 @@ impl Redaction {
         self.treatments.get(&class).copied().unwrap_or(Treatment::Keep)
     }
 
+    /// True if it masks or refuses anything.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.treatments.values().any(|treatment| *treatment != Treatment::Keep)
+    }
+
     /// Both; the later one decides on a class that both name.
     #[must_use]
     pub fn and(mut self, later: Self) -> Self {

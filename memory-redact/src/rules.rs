@@ -250,6 +250,10 @@ impl Detector for Rules {
 
 /// The findings in order. Of two that overlap one stays, of the bytes of both: a key, else of the class of the longer.
 fn without_overlaps(mut findings: Vec<Finding>) -> Vec<Finding> {
+    // "admin:word@db.example.com" has a password, not an address.
+    let of_urls: Vec<_> = findings.iter().filter(|one| one.class == Sensitive::UrlCredentials).cloned().collect();
+    let is_of_url = |one: &Finding| of_urls.iter().any(|url| overlap(&url.range, &one.range));
+    findings.retain(|one| one.class != Sensitive::Email || !is_of_url(one));
     findings.sort_by_key(|finding| (finding.range.start, std::cmp::Reverse(finding.range.end)));
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {

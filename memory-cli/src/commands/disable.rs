@@ -138,9 +138,13 @@ async fn change(parts: &Parts, what: &What, is_disabled: bool) -> anyhow::Result
                 return Err(Usage(format!("`{pattern}` is not a regular expression: {fault}")).into());
             }
             let scope = named.map_or_else(Scope::all, |one| Scope::one(&one));
-            let found = parts.memory.find(FindRequest::new(pattern, scope).disabled(true)).await?;
-            for found in found.matches {
-                nodes.entry(found.conversation).or_default().push(NodeRange::single(found.node));
+            // What forks share is disabled in each of them, and a search of all finds it in one.
+            for state in scope.states(&*parts.store).await? {
+                let request = FindRequest::new(pattern, Scope::one(&state.id)).disabled(true);
+                let found = parts.memory.find(request).await?.matches;
+                if !found.is_empty() {
+                    nodes.insert(state.id, found.into_iter().map(|found| NodeRange::single(found.node)).collect());
+                }
             }
         }
         (None, Some(id)) if !what.summary.is_empty() => {

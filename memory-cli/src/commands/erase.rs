@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::{receipt, resolve};
 use crate::{
     Access,
-    failure::Usage,
+    failure::{NotFound, Usage},
     globals::Globals,
     open,
     output::{Output, grouped},
@@ -104,7 +104,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let request = match (named, &args.matching, owner, &args.document) {
         (named, Some(pattern), _, None) => matching(pattern, named),
         (None, None, Some(owner), None) => EraseRequest::Owner(owner.clone()),
-        (Some(conversation), None, _, Some(name)) => EraseRequest::Document { conversation, name: name.clone() },
+        (Some(conversation), None, _, Some(name)) => {
+            // The memory tool shows its files below the root.
+            EraseRequest::Document { conversation, name: name.trim_start_matches('/').to_owned() }
+        }
         (Some(conversation), None, _, None) if args.all && nodes.is_empty() => EraseRequest::Conversation(conversation),
         (Some(conversation), None, _, None) if !nodes.is_empty() => EraseRequest::Nodes { conversation, nodes },
         _ => {
@@ -144,6 +147,12 @@ async fn erase(
     output: Output,
 ) -> anyhow::Result<()> {
     let plan = erasing::plan(parts, &request).await?;
+    if let EraseRequest::Document { conversation, name } = &request
+        && plan.is_empty()
+    {
+        let name = memory_core::text::one_line(name);
+        return Err(NotFound(format!("`{conversation}` has no text named `{name}`")).into());
+    }
     if plan.is_empty() {
         if output.json {
             return Ok(output.value(&Answer { plan: &plan, receipt: None })?);

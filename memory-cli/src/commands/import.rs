@@ -177,6 +177,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         match file {
             CheckedFile::Memory(file) => {
                 let name = args.conversation.as_ref();
+                if config_now.redaction.is_active() {
+                    output.note("an export is imported as it is, without --redact: its root is that of its messages");
+                }
                 restored.push(exported::import(&runtime, file, name, after.embed, output).await?);
             }
             CheckedFile::Transcripts(files) => {

@@ -61,6 +61,19 @@ fn erasing_a_disabled_message_finds_it() {
 }
 
 #[test]
+fn a_pattern_disables_in_forks_too() {
+    let store = trip();
+    store.succeed(&["fork", "trip", "--at", "30", "--as", "before"]);
+    store.succeed(&["disable", "--matching", "platform [0-9]"]);
+    for conversation in ["trip", "before"] {
+        assert!(!store.succeed(&["show", conversation, "1-20", "--whole"]).contains("platform 9"), "{conversation}");
+    }
+    store.succeed(&["enable", "--matching", "platform [0-9]"]);
+    assert!(store.succeed(&["show", "before", "1-20", "--whole"]).contains("platform 9"));
+    store.fail(&["erase", "-c", "trip", "--document", "none", "--yes"], 3);
+}
+
+#[test]
 fn an_export_carries_what_is_disabled() {
     let store = trip();
     store.succeed(&["disable", "-c", "trip", "7-8"]);

@@ -91,6 +91,7 @@ fn personal_data_is_found() {
     check("Call (212) 555-0123.", &[(Sensitive::Phone, "(212) 555-0123")]);
     check("Tel. 030 / 90182000", &[(Sensitive::Phone, "030 / 90182000")]);
     check("psql postgres://app:s3cretPw@db/x", &[(Sensitive::UrlCredentials, "s3cretPw")]);
+    check("postgres://app:s3cretPw@db.example.com:5432/x", &[(Sensitive::UrlCredentials, "s3cretPw")]);
 }
 
 #[test]
