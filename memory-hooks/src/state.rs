@@ -251,7 +251,9 @@ async fn is_corrected(
 
 /// A goal without a date that a later message moved: "The launch is moved to 26 May."
 fn current(goal: Statement, lines: &StandingLines) -> Statement {
-    match without_date(&goal.text).filter(|_| lines.is_changed_after(goal.node, &goal.text)) {
+    // The word before the date says what is due then.
+    let is_moved = |text: &String| text.rsplit(' ').next().is_some_and(|due| lines.is_changed_after(goal.node, due));
+    match without_date(&goal.text).filter(is_moved) {
         Some(text) => Statement { text, ..goal },
         None => goal,
     }

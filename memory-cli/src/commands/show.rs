@@ -142,7 +142,7 @@ impl Args {
 
 /// Prints a state as sections of lines.
 fn print_sections(output: Output, state: &DerivedState) -> io::Result<()> {
-    let derived = |is_derived| if is_derived { " (by its first message)" } else { "" };
+    let derived = |is_derived| if is_derived { " (made of its messages)" } else { "" };
     let title = state.title.as_ref().map(|title| format!("{}{}", title.text, derived(title.is_derived)));
     let [full, summary, meta, archive] = state.nodes_per_level.map(grouped);
     let marks = [(state.important, "important"), (state.archived, "archived")];

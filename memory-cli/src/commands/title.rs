@@ -34,7 +34,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         Some(title) => {
             output.line(&title.text)?;
             if title.is_derived {
-                output.note("by its first message: `memory title ID TITLE` sets another");
+                output.note("made of its messages: `memory title ID TITLE` sets another");
             }
         }
         None => output.note(&format!("`{id}` has no title")),

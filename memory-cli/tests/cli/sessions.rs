@@ -128,7 +128,7 @@ fn a_state_is_shown_by_rules_and_changes_nothing() {
     assert_eq!(state["open"][0]["text"], "What does the night train cost?");
     assert_eq!(state["nodes_per_level"]["full"], 4);
     let text = store.succeed(&["show", "7f3a", "--state"]);
-    assert!(text.contains("title: Plan a trip to Rome (by its first message)\n"), "{text}");
+    assert!(text.contains("title: Plan a trip to Rome (made of its messages)\n"), "{text}");
     assert!(
         text.contains("decided:\n- We decided to stay at the Aventino hotel. (message 3, user, 2023-05-01)\n"),
         "{text}"

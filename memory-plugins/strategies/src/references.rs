@@ -66,7 +66,8 @@ const CORRECTS: &str = "that's wrong | that is wrong | that's not right | that i
                         das stimmt nicht | das ist falsch";
 /// Phrases at the beginning of a sentence that corrects its own speaker.
 const CORRECTS_OWN: &str = "then we change it | we change it | change of plan | change of plans | new decision | on second thought | \
-                            correction | correcting | scratch | scrap | my mistake | i was wrong | i was mistaken | \
+                            correction | correcting | scratch that | scratch this | scratch it | scratch the | actually scratch | \
+                            scrap that | scrap this | scrap it | scrap the | actually scrap | my mistake | i was wrong | i was mistaken | \
                             i made a mistake | i made an error | i apologize for the error | \
                             i apologize for the mistake | i apologize for the confusion | i apologise for the error | \
                             change it to | change that to | korrektur | ich habe mich geirrt";

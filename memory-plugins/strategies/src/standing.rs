@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use self::{decisions::decided, rules::is_rule, sentence::Sentence};
 use crate::{
+    goal::is_of_date,
     phrases::word_lists,
     sentences::whole_sentences,
     spoken::{asks, offset, spoken, spoken_lines},
@@ -276,6 +277,11 @@ fn said(
     let named = all.filter(|(index, word)| !phrase.contains(index) && within(word)).map(|(_, word)| *word);
     let named: Vec<Word<'_>> = named.filter(|word| !NO_SUBJECTS.contains(&word.key)).collect();
     let inside: Vec<u64> = sentence.words.iter().filter(|word| within(word)).map(|word| word.key).collect();
+    // "March 1, 2025 it is." does not say what is then.
+    let is_date = |word: &&Word<'_>| !is_of_subject(word) || is_of_date(word);
+    if kind == StandingKind::Decision && !phrase.is_empty() && named.iter().all(|word| is_date(&word)) {
+        return None;
+    }
     let terms = [subject(&named), things(&sentence.words)];
     let standing = made(kind, offset(text, sentence.text) + part.start, part.len(), terms, [&inside, &sentence.keys])?;
     // "Dental appointments are 45, not 30." has no word of change.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::compose::SIGN;
 use crate::{
+    goal::is_month,
     language::{Language, last_turn},
     phrases::{Phrases, phrase_lists, word_lists},
     segments::{Kind, Segment},
@@ -93,7 +94,9 @@ pub(super) fn beginning(segments: &[Segment], around: Language, fits: &dyn Fn(&s
     // "What's the best way to answer Michael, considering he's never been promoted?" states nothing.
     let is_pure_question = is_question && all.first().is_some_and(|word| QUESTIONS.contains(&word.key));
     let turn = if is_pure_question { 0 } else { last_turn(said, false).max(last_turn(text, true)).unwrap_or(0) };
-    let sign = if is_question { ASKS } else { SIGN };
+    // "My uncle died in February, can you help?" asks only behind the comma.
+    let asks_from = if is_pure_question { 0 } else { wonders.unwrap_or(text.len()) };
+    let sign = |end: usize| if is_question && end > asks_from { ASKS } else { SIGN };
     let end_of = |word: &Word<'_>| word.at + word.text.len();
     let is_clause = |index: usize| {
         let is_at_mark = |word: &Word<'_>| text.get(end_of(word)..).is_some_and(|rest| rest.starts_with([',', ';']));
@@ -110,7 +113,7 @@ pub(super) fn beginning(segments: &[Segment], around: Language, fits: &dyn Fn(&s
         .filter(|(end, is_clause)| turn == 0 || *is_clause && (*end > turn || denied.is_some_and(|at| *end <= at)))
         .filter(|(end, is_clause)| !is_conditional || *is_clause && *end > main + 1)
         .collect();
-    let with_sign = |end: usize| format!("{}{sign}", text.get(..end).unwrap_or_default());
+    let with_sign = |end: usize| format!("{}{}", text.get(..end).unwrap_or_default(), sign(end));
     let fitting = ends.partition_point(|(end, _)| fits(&with_sign(*end)));
     let ends = ends.get(..fitting)?;
     let longest = ends.iter().rev().take(TRIED).map(|(end, _)| *end).find(|end| fits(&with_sign(*end)));
@@ -227,5 +230,5 @@ fn may_end(text: &str, word: &Word<'_>) -> bool {
     let ends = after.is_none_or(char::is_whitespace);
     // "moved to 26…" would lose its month.
     let is_counted = word.form == Form::Figure && after.is_some();
-    ends && !is_counted && !is_common(word)
+    ends && !is_counted && !is_common(word) && !is_month(word)
 }
