@@ -279,7 +279,7 @@ fn said(
     let inside: Vec<u64> = sentence.words.iter().filter(|word| within(word)).map(|word| word.key).collect();
     // "March 1, 2025 it is." does not say what is then.
     let is_date = |word: &&Word<'_>| !is_of_subject(word) || is_of_date(word);
-    if kind == StandingKind::Decision && !phrase.is_empty() && named.iter().all(|word| is_date(&word)) {
+    if kind == StandingKind::Decision && named.iter().all(|word| is_date(&word)) {
         return None;
     }
     let terms = [subject(&named), things(&sentence.words)];

@@ -76,6 +76,13 @@ fn a_number_of_units_alone_is_no_subject() {
 }
 
 #[test]
+fn a_date_alone_is_no_subject() {
+    assert_eq!(of_kind("March 1, 2025 it is.", StandingKind::Decision), [""; 0]);
+    assert_eq!(of_kind("Agreed, Monday then.", StandingKind::Decision), [""; 0]);
+    assert_eq!(of_kind("Postgres it is.", StandingKind::Decision), ["Postgres it is."]);
+}
+
+#[test]
 fn conditions_and_reports_decide_nothing() {
     for text in [
         "We go with Redis unless Henrik objects.",
