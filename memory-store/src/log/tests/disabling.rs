@@ -9,16 +9,10 @@ use memory_core::{
 use proptest::prelude::*;
 
 use super::{
-    faults::{PATH, empty_disk, open},
+    faults::{PATH, empty_disk, fail_at_each_operation, open, perform_all, without_checkpoint},
     sample::{Request, all, draft, id, model, node, perform, requests, shown, summary},
 };
-use crate::{
-    CompressionOptions, LogStore, VacuumOptions,
-    log::media::{
-        Media,
-        sim::{Fault, SimDisk, Unsynced},
-    },
-};
+use crate::{CompressionOptions, LogStore, VacuumOptions, log::media::Media};
 
 fn change(of: &'static str, is_disabled: bool, runs: &[(u64, u64)], summaries: &[u64]) -> Request {
     let run = |(first, last): &(u64, u64)| NodeRange::new(node(*first), node(*last)).unwrap();
@@ -44,12 +38,6 @@ fn changes() -> Vec<Request> {
         change("b", false, &[(2, 2)], &[]),
     ]);
     all
-}
-
-fn perform_all(store: &LogStore, requests: &[Request]) {
-    for request in requests {
-        perform(store, request).unwrap_or_else(|error| panic!("{request:?}: {error}"));
-    }
 }
 
 /// All that can be read of what is disabled.
@@ -78,10 +66,6 @@ fn check(store: &LogStore, requests: &[Request], context: &str) {
     assert_eq!(whole(store), whole(&truth), "{context}");
     let verified = pollster::block_on(store.verify(None)).unwrap();
     assert!(verified.is_whole(), "{context}: {:?}", verified.damage);
-}
-
-fn without_checkpoint(disk: &SimDisk) {
-    drop(Media::remove(disk, &Path::new(PATH).join("cache/checkpoint")));
 }
 
 #[test]
@@ -118,36 +102,8 @@ fn a_change_is_there_or_not_whatever_operation_of_it_fails() {
         drop(store.vacuum(VacuumOptions::default(), &()));
         done
     };
-    let operations = {
-        let disk = empty_disk();
-        let store = open(&disk).unwrap();
-        perform_all(&store, &before);
-        let before = disk.operations();
-        run(&store);
-        disk.operations() - before
-    };
-    for at in 0..operations {
-        for fault in [Fault::PowerLoss, Fault::Fail(std::io::ErrorKind::Other)] {
-            let unsynced = [Unsynced::Lost, Unsynced::Kept, Unsynced::Mixed(at as u64)][at % 3];
-            let context = format!("{fault:?} at operation {at} of {operations}, {unsynced:?}");
-            let disk = empty_disk();
-            let store = open(&disk).unwrap();
-            perform_all(&store, &before);
-            disk.fail_after(at, fault);
-            let done = run(&store);
-            drop(store);
-            disk.power_cycle(unsynced);
-            let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
-            let is = |count: usize| {
-                let requests = [&before[..], &changes[..count]].concat();
-                shown(&store).unwrap() == shown(&model(&requests)).unwrap()
-            };
-            let there = (done..=changes.len().min(done + 1)).find(|count| is(*count));
-            let there = there.unwrap_or_else(|| panic!("{context}: neither {done} nor one more"));
-            perform_all(&store, &changes[there..]);
-            check(&store, &[&before[..], &changes[..]].concat(), &context);
-        }
-    }
+    let all = [&before[..], &changes].concat();
+    fail_at_each_operation([&before, &changes], "disabled", run, |store, _, context| check(store, &all, context));
 }
 
 #[test]

@@ -9,15 +9,12 @@ use memory_core::{
 use proptest::prelude::*;
 
 use super::{
-    faults::{PATH, empty_disk, open},
+    faults::{PATH, empty_disk, fail_at_each_operation, open, perform_all, without_checkpoint},
     sample::{Request, draft, id, model, node, note, perform, requests, shown, summary, view},
 };
 use crate::{
     CompressedSegment, CompressionOptions, LogStore, VacuumOptions,
-    log::media::{
-        Media,
-        sim::{Fault, SimDisk, Unsynced},
-    },
+    log::media::{Media, sim::SimDisk},
 };
 
 fn erasure(number: u8, runs: &[(u64, u64)]) -> Erasure {
@@ -58,12 +55,6 @@ fn erasures() -> Vec<Request> {
         Request::Record("fork-of-a", vec![Event::Title("anew".into())]),
     ]);
     all
-}
-
-fn perform_all(store: &LogStore, requests: &[Request]) {
-    for request in requests {
-        perform(store, request).unwrap_or_else(|error| panic!("{request:?}: {error}"));
-    }
 }
 
 fn check(store: &LogStore, requests: &[Request], context: &str) {
@@ -179,7 +170,7 @@ fn a_store_that_was_not_vacuumed_opens_with_its_erasures() {
     let disk = empty_disk();
     perform_all(&open(&disk).unwrap(), &erasures());
     check(&open(&disk).unwrap(), &erasures(), "by its checkpoint");
-    drop(Media::remove(&disk, &Path::new(PATH).join("cache/checkpoint")));
+    without_checkpoint(&disk);
     check(&open(&disk).unwrap(), &erasures(), "without a checkpoint");
 }
 
@@ -198,41 +189,15 @@ fn an_erasure_is_there_or_not_whatever_operation_of_it_fails_and_the_next_vacuum
         drop(store.vacuum(options, &()));
         done
     };
+    let all = [&before[..], &erasures].concat();
     for options in kinds() {
-        let operations = {
-            let disk = empty_disk();
-            let store = open(&disk).unwrap();
-            perform_all(&store, &before);
-            let before = disk.operations();
-            run(&store, options);
-            disk.operations() - before
-        };
-        for at in 0..operations {
-            for fault in [Fault::PowerLoss, Fault::Fail(std::io::ErrorKind::Other)] {
-                let unsynced = [Unsynced::Lost, Unsynced::Kept, Unsynced::Mixed(at as u64)][at % 3];
-                let context = format!("{options:?}: {fault:?} at operation {at} of {operations}, {unsynced:?}");
-                let disk = empty_disk();
-                let store = open(&disk).unwrap();
-                perform_all(&store, &before);
-                disk.fail_after(at, fault);
-                let done = run(&store, options);
-                drop(store);
-                disk.power_cycle(unsynced);
-                let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
-                assert!(store.report().damage.is_empty(), "{context}: {:?}", store.report().damage);
-                // What was acknowledged holds; the next request may have come to disk as well.
-                let is = |count: usize| {
-                    let requests = [&before[..], &erasures[..count]].concat();
-                    shown(&store).unwrap() == shown(&model(&requests)).unwrap()
-                };
-                let there = (done..=erasures.len().min(done + 1)).find(|count| is(*count));
-                let there = there.unwrap_or_else(|| panic!("{context}: neither {done} nor one more"));
-                perform_all(&store, &erasures[there..]);
-                store.vacuum(options, &()).unwrap_or_else(|error| panic!("{context}: {error}"));
-                check(&store, &[&before[..], &erasures[..]].concat(), &context);
-                check_bytes(&disk, &context);
-            }
-        }
+        let name = format!("{options:?}");
+        let run = |store: &LogStore| run(store, options);
+        fail_at_each_operation([&before, &erasures], &name, run, |store, disk, context| {
+            store.vacuum(options, &()).unwrap_or_else(|error| panic!("{context}: {error}"));
+            check(store, &all, context);
+            check_bytes(disk, context);
+        });
     }
 }
 
@@ -378,7 +343,7 @@ proptest! {
                 Step::Reopen | Step::ReopenWithoutCheckpoint => {
                     drop(store);
                     if matches!(step, Step::ReopenWithoutCheckpoint) {
-                        drop(Media::remove(&disk, &Path::new(PATH).join("cache/checkpoint")));
+                        without_checkpoint(&disk);
                     }
                     store = open(&disk).unwrap();
                     prop_assert!(store.report().damage.is_empty());

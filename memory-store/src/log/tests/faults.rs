@@ -38,6 +38,57 @@ pub(super) fn empty_disk() -> SimDisk {
     disk
 }
 
+pub(super) fn perform_all(store: &LogStore, requests: &[Request]) {
+    for request in requests {
+        perform(store, request).unwrap_or_else(|error| panic!("{request:?}: {error}"));
+    }
+}
+
+pub(super) fn without_checkpoint(disk: &SimDisk) {
+    drop(Media::remove(disk, &Path::new(PATH).join("cache/checkpoint")));
+}
+
+/// Fails each operation of `run`, which performs `changes` after `before` and returns how many were acknowledged. Those
+/// hold afterwards, and one more may have come to disk; with the others performed again, `check` is called.
+pub(super) fn fail_at_each_operation(
+    [before, changes]: [&[Request]; 2],
+    name: &str,
+    run: impl Fn(&LogStore) -> usize,
+    check: impl Fn(&LogStore, &SimDisk, &str),
+) {
+    let operations = {
+        let disk = empty_disk();
+        let store = open(&disk).unwrap();
+        perform_all(&store, before);
+        let before = disk.operations();
+        run(&store);
+        disk.operations() - before
+    };
+    for at in 0..operations {
+        for fault in [Fault::PowerLoss, Fault::Fail(io::ErrorKind::Other)] {
+            let unsynced = [Unsynced::Lost, Unsynced::Kept, Unsynced::Mixed(at as u64)][at % 3];
+            let context = format!("{name}: {fault:?} at operation {at} of {operations}, {unsynced:?}");
+            let disk = empty_disk();
+            let store = open(&disk).unwrap();
+            perform_all(&store, before);
+            disk.fail_after(at, fault);
+            let done = run(&store);
+            drop(store);
+            disk.power_cycle(unsynced);
+            let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+            assert!(store.report().damage.is_empty(), "{context}: {:?}", store.report().damage);
+            let is = |count: usize| {
+                let requests = [before, &changes[..count]].concat();
+                shown(&store).unwrap() == shown(&model(&requests)).unwrap()
+            };
+            let there = (done..=changes.len().min(done + 1)).find(|count| is(*count));
+            let there = there.unwrap_or_else(|| panic!("{context}: neither {done} nor one more"));
+            perform_all(&store, &changes[there..]);
+            check(&store, &disk, &context);
+        }
+    }
+}
+
 #[test]
 fn a_store_is_there_after_a_power_failure_however_many_directories_were_made_for_it() {
     for path in ["/made/for/store", "/store", "store", "made/store"] {
