@@ -1,7 +1,7 @@
 //! Requests to erase for good, the receipts of it, and requests to disable.
 
 use memory::{
-    Conversation, FindRequest, Memory, Scope,
+    FindRequest, Memory, Scope,
     erasing::{EraseOptions, EraseRequest, ErasurePlan},
 };
 use memory_core::{ConversationId, NodeId, NodeRange, OwnerId, SummaryId};
@@ -25,25 +25,9 @@ pub(crate) enum PrivacyRequest {
         backups: Vec<std::path::PathBuf>,
     },
     /// Keeps messages or summaries out of every view and search.
-    Disable {
-        conversation: String,
-        #[serde(default)]
-        nodes: Vec<Nodes>,
-        #[serde(default)]
-        summaries: Vec<SummaryId>,
-        #[serde(default)]
-        by: String,
-    },
+    Disable(Change),
     /// Brings them back.
-    Enable {
-        conversation: String,
-        #[serde(default)]
-        nodes: Vec<Nodes>,
-        #[serde(default)]
-        summaries: Vec<SummaryId>,
-        #[serde(default)]
-        by: String,
-    },
+    Enable(Change),
     /// Asks for the receipts of all erasures, the last one first.
     Receipts {},
 }
@@ -59,6 +43,19 @@ pub(crate) struct What {
     document: Option<String>,
     matching: Option<String>,
     owner: Option<String>,
+}
+
+/// Messages or summaries to disable or enable.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    conversation: String,
+    #[serde(default)]
+    nodes: Vec<Nodes>,
+    #[serde(default)]
+    summaries: Vec<SummaryId>,
+    #[serde(default)]
+    by: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,35 +80,33 @@ impl PrivacyRequest {
                 let receipt = memory.erase(plan.clone(), options).await?;
                 Ok(json!({"plan": plan, "receipt": receipt}))
             }
-            Self::Disable { conversation, nodes, summaries, by } => {
-                let conversation = named(memory, &conversation)?;
-                let mut changes = Vec::new();
-                if !nodes.is_empty() {
-                    changes.push(conversation.disable(runs(nodes), &by).await?);
-                }
-                if !summaries.is_empty() {
-                    changes.push(conversation.disable_summaries(summaries, &by).await?);
-                }
-                Ok(json!({"changes": changes}))
-            }
-            Self::Enable { conversation, nodes, summaries, by } => {
-                let conversation = named(memory, &conversation)?;
-                let mut changes = Vec::new();
-                if !nodes.is_empty() {
-                    changes.push(conversation.enable(runs(nodes), &by).await?);
-                }
-                if !summaries.is_empty() {
-                    changes.push(conversation.enable_summaries(summaries, &by).await?);
-                }
-                Ok(json!({"changes": changes}))
-            }
+            Self::Disable(change) => change.perform(memory, true).await,
+            Self::Enable(change) => change.perform(memory, false).await,
             Self::Receipts {} => Ok(json!({"receipts": memory.receipts().await?})),
         }
     }
 }
 
-fn named(memory: &Memory, name: &str) -> Result<Conversation, BridgeError> {
-    memory.conversation(name).map_err(|error| BridgeError::Config(error.to_string()))
+impl Change {
+    async fn perform(self, memory: &Memory, is_disabled: bool) -> Result<Value, BridgeError> {
+        let Self { conversation, nodes, summaries, by } = self;
+        let conversation =
+            memory.conversation(&conversation).map_err(|error| BridgeError::Config(error.to_string()))?;
+        let mut changes = Vec::new();
+        if !nodes.is_empty() {
+            changes.push(match is_disabled {
+                true => conversation.disable(runs(nodes), &by).await?,
+                false => conversation.enable(runs(nodes), &by).await?,
+            });
+        }
+        if !summaries.is_empty() {
+            changes.push(match is_disabled {
+                true => conversation.disable_summaries(summaries, &by).await?,
+                false => conversation.enable_summaries(summaries, &by).await?,
+            });
+        }
+        Ok(json!({"changes": changes}))
+    }
 }
 
 fn runs(nodes: Vec<Nodes>) -> Vec<NodeRange> {
