@@ -34,10 +34,10 @@ impl ErasedElsewhere {
         let read = batch.len();
         for (message, at) in batch.drain(..) {
             let key = message.key.as_ref().filter(|key| key.as_str().len() >= UNIQUE);
-            let mut is_erased = false;
-            for other in conversations.iter().filter(|other| *other != to && key.is_some()) {
-                is_erased = is_erased || was_erased(store, other, key).await?;
-            }
+            let is_erased = match key {
+                Some(key) => was_erased(store, conversations.iter().filter(|other| *other != to), key).await?,
+                None => false,
+            };
             if !is_erased {
                 left.push((message, at));
             }
@@ -48,10 +48,18 @@ impl ErasedElsewhere {
     }
 }
 
-async fn was_erased(store: &dyn Store, from: &ConversationId, key: Option<&MessageKey>) -> Result<bool, StoreError> {
-    let Some(key) = key else { return Ok(false) };
-    match store.find_key(from, key).await? {
-        Some(node) => Ok(store.node(from, node).await?.is_erased),
-        None => Ok(false),
+/// True if the message with a key was erased from one of these conversations.
+async fn was_erased(
+    store: &dyn Store,
+    conversations: impl Iterator<Item = &ConversationId>,
+    key: &MessageKey,
+) -> Result<bool, StoreError> {
+    for from in conversations {
+        if let Some(node) = store.find_key(from, key).await?
+            && store.node(from, node).await?.is_erased
+        {
+            return Ok(true);
+        }
     }
+    Ok(false)
 }
