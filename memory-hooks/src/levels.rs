@@ -159,6 +159,16 @@ impl Conversation {
         .await
     }
 
+    /// The readable messages of these runs.
+    pub(crate) async fn messages_in(&self, runs: Vec<NodeRange>) -> Result<HashMap<NodeId, Node>, MemoryError> {
+        let mut messages = HashMap::new();
+        for run in NodeRange::merge(runs) {
+            let read = self.parts.store.readable_nodes(&self.id, run).await?;
+            messages.extend(read.nodes.into_iter().map(|node| (node.id, node)));
+        }
+        Ok(messages)
+    }
+
     /// Reads the words of the summaries among `rows`. A summary that cannot be read is lost; that of a message that is
     /// too short to be summarized has the message's text.
     async fn with_words(&self, tree: &Tree, rows: Vec<Row<'_>>) -> Result<Vec<LevelEntry>, MemoryError> {
@@ -166,11 +176,7 @@ impl Conversation {
             Row::Summary { place, is_dissolved: false, .. } if tree.is_short(place) => Some(place.span),
             Row::Summary { .. } | Row::Message(_) => None,
         };
-        let mut whole = HashMap::new();
-        for run in NodeRange::merge(rows.iter().filter_map(short).collect()) {
-            let read = self.parts.store.readable_nodes(&self.id, run).await?;
-            whole.extend(read.nodes.into_iter().map(|node| (node.id, node)));
-        }
+        let whole = self.messages_in(rows.iter().filter_map(short).collect()).await?;
         let mut ids: Vec<_> = rows.iter().filter_map(Row::words).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -137,21 +137,17 @@ impl Conversation {
         })
         .await
     }
-}
 
-impl Conversation {
     /// Shows a message that is too short to be summarized in place of a fragment of it.
     async fn show_short_messages(&self, tree: &Tree, listed: &mut [ListedSummary]) -> Result<(), MemoryError> {
         let is_fragment = |one: &ListedSummary| {
             one.text.ends_with('…') && tree.summary(one.place).is_some_and(|place| tree.is_short(place))
         };
-        let runs = NodeRange::merge(listed.iter().filter(|one| is_fragment(one)).map(|one| one.nodes).collect());
-        for run in runs {
-            for node in self.parts.store.readable_nodes(&self.id, run).await?.nodes {
-                let of_node = |one: &&mut ListedSummary| one.nodes == NodeRange::single(node.id) && is_fragment(one);
-                for one in listed.iter_mut().filter(of_node) {
-                    one.text = format!("{}: {}", node.message.voice(), node.message.text());
-                }
+        let runs = listed.iter().filter(|one| is_fragment(one)).map(|one| one.nodes).collect();
+        let messages = self.messages_in(runs).await?;
+        for one in listed.iter_mut().filter(|one| is_fragment(one) && one.nodes.count() == 1) {
+            if let Some(node) = messages.get(&one.nodes.first()) {
+                one.text = format!("{}: {}", node.message.voice(), node.message.text());
             }
         }
         Ok(())

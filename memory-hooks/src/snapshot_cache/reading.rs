@@ -66,7 +66,7 @@ async fn redactor(
     let mut messages = Vec::new();
     for run in kept_out {
         // The terms of a lost message are unknown; summaries written before it was lost are clean.
-        // What is excluded stays so while its message is disabled.
+        // Excluded content stays excluded while its message is disabled.
         let read = ports.store.whole_nodes(conversation, run).await?;
         messages.extend(read.nodes.into_iter().map(|node| node.message));
     }
