@@ -67,7 +67,7 @@ fn summary(text: &str) -> Result<SummaryId, String> {
     text.parse().ok().and_then(SummaryId::new).ok_or_else(|| "summaries are numbered from 1".to_owned())
 }
 
-/// What changed, or all changes with `--list`.
+/// Changes that were made, or all of them with `--list`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer {
     /// Changes by conversation, in order.
@@ -138,7 +138,7 @@ async fn change(parts: &Parts, what: &What, is_disabled: bool) -> anyhow::Result
                 return Err(Usage(format!("`{pattern}` is not a regular expression: {fault}")).into());
             }
             let scope = named.map_or_else(Scope::all, |one| Scope::one(&one));
-            // What forks share is disabled in each of them, and a search of all finds it in one.
+            // Messages that forks share are disabled in each of them, and a search of all finds them in one.
             for state in scope.states(&*parts.store).await? {
                 let request = FindRequest::new(pattern, Scope::one(&state.id)).disabled(true);
                 let found = parts.memory.find(request).await?.matches;

@@ -173,13 +173,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let after = Afterwards::default().summarize(!args.no_summaries).embed(!args.no_embed && !is_model_open);
     let (capture, output) = (Capture::with_parts(runtime.clone(), &config_now), globals.output);
     let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
+    if config_now.redaction.is_active() && checked.iter().any(|file| matches!(file, CheckedFile::Memory(_))) {
+        output.note("an export is imported as it is, without --redact: its root is that of its messages");
+    }
     for file in &mut checked {
         match file {
             CheckedFile::Memory(file) => {
                 let name = args.conversation.as_ref();
-                if config_now.redaction.is_active() {
-                    output.note("an export is imported as it is, without --redact: its root is that of its messages");
-                }
                 restored.push(exported::import(&runtime, file, name, after.embed, output).await?);
             }
             CheckedFile::Transcripts(files) => {

@@ -1,4 +1,4 @@
-//! What a pattern matches in: messages with all that is kept of them, titles, tags, named texts, and what cannot go alone.
+//! Matches of a pattern: messages with all that is kept of them, titles, tags, named texts, and what goes only with those.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::parts::Parts;
 
-/// What an erasure of everything in which a pattern matches would erase.
+/// Plan of an erasure of everything in which a pattern matches.
 pub(super) async fn matching(
     parts: &Parts,
     states: &[ConversationState],
@@ -35,7 +35,7 @@ pub(super) async fn matching(
             continue;
         }
         let mut found = nodes.remove(&state.id).unwrap_or_default();
-        // What a fork shares is erased in the conversation that it was said in.
+        // Messages that a fork shares are erased in the conversation that they were said in.
         let shared = state.forked_from.as_ref().filter(|from| scope.contains(&from.conversation));
         let first = NodeId::new(shared.map_or(0, |from| from.node.get()) + 1);
         let own = first.zip(NodeId::new(state.nodes)).and_then(|(first, last)| NodeRange::new(first, last));
@@ -101,7 +101,7 @@ fn documents(notes: &[Note], pattern: &TextPattern, target: &mut ErasureTarget) 
     target.documents = names.into_iter().collect();
 }
 
-/// What the pattern matches in and what stays when `target` goes.
+/// Matches of the pattern that stay when `target` goes.
 async fn held(
     parts: &Parts,
     state: &ConversationState,

@@ -208,7 +208,7 @@ pub(super) async fn notes(parts: &Parts, state: &ConversationState) -> Result<Ve
     Ok(notes)
 }
 
-/// Those of the notes that are about a text, under any name that it had.
+/// Notes about a text, under any name that it had.
 pub(super) fn about(notes: &[Note], name: &str) -> BTreeSet<NoteId> {
     let names_of = |note: &Note| match &note.change {
         NoteChange::Write { name, .. } | NoteChange::Append { name, .. } | NoteChange::Remove { name } => {
