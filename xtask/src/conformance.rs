@@ -20,7 +20,7 @@ const CALLS: &str = "500";
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut steps = Steps::start();
-    steps.run("build", || build(workspace))?;
+    steps.run("build", || workspace.build("conformance"))?;
     let environment = steps.run("environment", || Environment::prepare(workspace))?;
     let memory = Memory::new(workspace, &environment)?;
     steps.run("store", || memory.fill(workspace))?;
@@ -43,13 +43,6 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         steps.summary()
     );
     Ok(())
-}
-
-fn build(workspace: &Workspace) -> Result<()> {
-    Invocation::cargo(workspace, "conformance")
-        .args(["build", "--locked", "-p", "memory-cli", "-p", "memory-mcp"])
-        .args(["--bin", "memory", "--example", "conformance_fixtures"])
-        .run()
 }
 
 fn fixtures(workspace: &Workspace) -> Invocation {

@@ -60,7 +60,7 @@ fn memory(workspace: &Workspace) -> Result<PathBuf> {
     if let Some((_, newest)) = ["debug", "release"].into_iter().filter_map(built).max() {
         return Ok(newest);
     }
-    Invocation::cargo(workspace, "build").args(["build", "--locked", "-p", "memory-cli"]).run()?;
+    workspace.build("build")?;
     Ok(workspace.memory_binary("debug"))
 }
 

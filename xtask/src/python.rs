@@ -55,7 +55,7 @@ fn tested(
     tests: impl FnOnce(&Venv) -> Result<String>,
 ) -> Result<()> {
     let mut steps = Steps::start();
-    steps.run("build", || Invocation::cargo(workspace, name).args(["build", "--locked", "-p", "memory-cli"]).run())?;
+    steps.run("build", || workspace.build(name))?;
     let venv = steps.run("environment", || Venv::prepare(workspace, name, packages, &[], beside))?;
     let tested = steps.run("tests", || tests(&venv))?;
     println!("{name}: {tested}; {}", steps.summary());

@@ -20,7 +20,7 @@ const TESTS: [&str; 5] = [
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut steps = Steps::start();
-    steps.run("build", || build(workspace))?;
+    steps.run("build", || workspace.build("strands"))?;
     let environment = steps.run("environment", || Environment::prepare(workspace))?;
     let tests = steps.run("Strands' tests", || official(workspace, &environment))?;
     let hierarchical = steps.run("hierarchical agent", || agent(workspace, &environment, "hierarchical"))?;
@@ -28,10 +28,6 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let written = steps.run("agent that writes summaries", || agent(workspace, &environment, "written"))?;
     println!("strands: {tests}; {hierarchical}; {semantic}; {written}; {}", steps.summary());
     Ok(())
-}
-
-fn build(workspace: &Workspace) -> Result<()> {
-    Invocation::cargo(workspace, "strands").args(["build", "--locked", "-p", "memory-cli"]).run()
 }
 
 /// Runs the tests of the package over the bridge, and returns pytest's last line.

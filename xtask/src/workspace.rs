@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 
+use crate::invocation::Invocation;
+
 /// The workspace of this xtask, as `cargo metadata` reports it.
 pub(crate) struct Workspace {
     metadata: Metadata,
@@ -45,6 +47,13 @@ impl Workspace {
     /// The directory of cargo's build outputs.
     pub(crate) fn target(&self) -> &Path {
         self.metadata.target_directory.as_std_path()
+    }
+
+    /// Builds the binaries and examples with the features of the tests' build, so that nothing is compiled twice.
+    pub(crate) fn build(&self, step: &'static str) -> Result<()> {
+        Invocation::cargo(self, step)
+            .args(["build", "--locked", "--workspace", "--exclude", "xtask", "--bins", "--examples"])
+            .run()
     }
 
     /// Path of the `memory` binary that cargo builds in a profile, `debug` or `release`.
