@@ -21,7 +21,7 @@ async def use(server, mode):
         while True:
             arguments = {"conversation_id": "trip", "level": 0, "max_tokens": 4000}
             page = (await client.call_tool("browse_hierarchy", arguments | ({"cursor": cursor} if cursor else {})))
-            seen += [entry["first"] for entry in page.structured_content["entries"]]
+            seen += [entry["nodes"][0] for entry in page.structured_content["entries"]]
             cursor = page.structured_content.get("next_cursor")
             if not cursor:
                 break
