@@ -16,7 +16,7 @@ use memory_embed::{
 };
 
 use self::absent::AbsentModel;
-pub(crate) use self::cache::{cached, derived, secret};
+pub(crate) use self::cache::{cached, derived, new_key, secret};
 use self::language::is_mostly_foreign;
 pub use self::record::{ModelRecord, RecordError};
 use crate::{

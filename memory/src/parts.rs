@@ -290,7 +290,11 @@ fn wire(
 /// The detector of keys and personal data, whose placeholders are the store's own.
 fn detector(config: &Config, store: &LogStore) -> Arc<dyn Detector> {
     const PURPOSE: &str = "memory 2026-11-29 placeholders of redacted values";
-    match embedding::secret(&config.store, PURPOSE, store.may_write()) {
+    let secret = match store.is_in_memory() {
+        true => embedding::new_key().map(Some),
+        false => embedding::secret(&config.store, PURPOSE, store.may_write()),
+    };
+    match secret {
         Ok(Some(key)) => Arc::new(Rules::with_key(key)),
         Ok(None) => Arc::new(Rules::default()),
         Err(error) => {

@@ -56,6 +56,13 @@ fn cache(config: &Config, key: [u8; 32], may_write: bool) -> EmbeddingCache {
     if may_write { cache } else { cache.read_only() }
 }
 
+/// A random key.
+pub(crate) fn new_key() -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key)?;
+    Ok(key)
+}
+
 /// The key of a store, which is created if it is missing and `may_write`. A damaged key is replaced by a new one: the
 /// embeddings that were cached under the old key are lost, which is harmless.
 fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
@@ -71,8 +78,7 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     if !may_write {
         return Ok(None);
     }
-    let mut key = [0; 32];
-    getrandom::fill(&mut key)?;
+    let key = new_key()?;
     // Temporary files, and so the key, are readable only by their owner.
     let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(store)?;
     file.write_all(encode(&key).as_bytes())?;
