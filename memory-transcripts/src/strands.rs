@@ -118,7 +118,9 @@ pub(crate) fn agents(session: &Path, limits: Limits, others: &mut Report) -> Res
     let mut agents = Vec::new();
     for path in entries(session, limits)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !matches!(name.as_ref(), "agents" | "session.json") {
+        // Strands creates an empty folder for agents that work together in each session.
+        let is_empty = || path.is_dir() && entries(&path, limits).is_ok_and(|entries| entries.is_empty());
+        if !matches!(name.as_ref(), "agents" | "session.json") && !is_empty() {
             others.skip(Why::OtherFile, "file beside the agents", || path.display().to_string());
         }
     }

@@ -32,6 +32,8 @@ fn session(files: &Files) {
         }
     }
     files.write("sessions/session_trip/agents/agent_default/messages/notes.txt", "x");
+    // A session manager creates this folder in each session, and most have nothing in it.
+    std::fs::create_dir(files.path("sessions/session_trip/multi_agents")).unwrap();
 }
 
 #[test]
