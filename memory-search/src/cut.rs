@@ -16,6 +16,8 @@ const MOST_PARTS: usize = 12;
 const FURTHER: f32 = 0.6;
 /// Bytes of a line below which it is a heading or a label.
 const LABEL: usize = 80;
+/// Most lines between a part and the heading that is shown with it.
+const FARTHEST_LABEL: usize = 20;
 /// Share of the room that a part fills with what surrounds it, unless it is a row of a table; also that of a beginning
 /// that is shown for want of words of the question.
 const AROUND: f64 = 0.5;
@@ -58,11 +60,21 @@ pub(crate) fn cut(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Range<usiz
     let header = header(text, &units, best);
     if unit.score > 0.0 {
         header.iter().for_each(|at| taken.take(*at));
+        let in_table = !header.is_empty();
+        label_above(text, &units, best).filter(|_| !in_table).iter().for_each(|at| taken.take(*at));
         for &other in order.iter().skip(1).take(MOST_PARTS - 1).take_while(|at| score(**at) >= FURTHER * unit.score) {
-            taken.take(other);
-            // A heading says nothing without what stands below it.
-            if header.is_empty() && units.get(other).is_some_and(|unit| unit.range.len() < LABEL) {
-                taken.take(other + 1);
+            let is_short = units.get(other).is_some_and(|unit| unit.range.len() < LABEL);
+            match in_table {
+                true => taken.take(other),
+                // A heading says nothing without what stands below it.
+                false if is_label(text, &units, other) => taken.take_both(other, other + 1),
+                false => {
+                    taken.take(other);
+                    label_above(text, &units, other).iter().for_each(|at| taken.take(*at));
+                    if is_short {
+                        taken.take(other + 1);
+                    }
+                }
             }
         }
     }
@@ -70,6 +82,18 @@ pub(crate) fn cut(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Range<usiz
         taken.widen(best);
     }
     taken.ranges()
+}
+
+/// True if a unit is a heading, or names what follows it, such as "**Example**" or "For the database:".
+fn is_label(text: &str, units: &[Unit], at: usize) -> bool {
+    let line = units.get(at).and_then(|unit| text.get(unit.range.clone())).unwrap_or_default();
+    let is_bold = line.starts_with("**") && line.trim_end_matches(':').ends_with("**");
+    line.len() < LABEL && (line.starts_with('#') || is_bold || line.ends_with([':', '：']))
+}
+
+/// The nearest label above a unit, without which an example passes for an instruction.
+fn label_above(text: &str, units: &[Unit], of: usize) -> Option<usize> {
+    (0..of).rev().take(FARTHEST_LABEL).find(|at| is_label(text, units, *at))
 }
 
 /// Chosen units.
@@ -88,6 +112,18 @@ impl Taken<'_> {
         if bytes <= self.max_bytes {
             self.bytes = bytes;
             self.chosen.push(at);
+        }
+    }
+
+    /// Chooses two units, if there is room for both.
+    fn take_both(&mut self, one: usize, other: usize) {
+        let bytes = |at: usize| {
+            let unit = self.units.get(at).filter(|_| !self.chosen.contains(&at));
+            unit.map_or(0, |unit| unit.range.len() + PART_BYTES)
+        };
+        if self.bytes + bytes(one) + bytes(other) <= self.max_bytes && other < self.units.len() {
+            self.take(one);
+            self.take(other);
         }
     }
 
@@ -241,6 +277,21 @@ mod tests {
             format!("{}We moved it to Graz on 3 May. Nobody knew. {}", "So it goes. ".repeat(40), "Well. ".repeat(40));
         let part = shown(&prose, "When did it move to Graz?", 200);
         assert!(part.len() == 1 && part[0].contains("We moved it to Graz on 3 May. Nobody knew."), "{part:?}");
+    }
+
+    #[test]
+    fn a_part_comes_with_the_heading_above_it_and_a_heading_with_what_it_heads() {
+        let steps: String = (0..12).map(|n| format!("- Step {n} of the plan is done by the team.\n")).collect();
+        let text = format!("Sure.\n\n### Example of a contract\n{steps}- You pay 40 euros for Graz.\n{steps}");
+        let parts = shown(&text, "How much do I pay for Graz?", 160);
+        assert_eq!(parts[0], "### Example of a contract", "{parts:?}");
+        assert!(parts[1].contains("You pay 40 euros for Graz."), "{parts:?}");
+        let text =
+            format!("{steps}We moved to Graz in May for good.\n{steps}**Graz in May**\nRain on most days.\n{steps}");
+        for max in 40..200 {
+            let parts = shown(&text, "Graz in May", max).join(" … ");
+            assert!(!parts.contains("**Graz") || parts.contains("**Graz in May**\nRain on"), "{max}: {parts}");
+        }
     }
 
     #[test]

@@ -122,9 +122,9 @@ pub struct TooLarge {
 /// value per token, in order of `1 / (5 + rank) / tokens^0.7`; with a larger radius by rank, and neighbours are dropped
 /// before the hit. A tool call and its results are never separated. With a radius of 0 a question brings its answer,
 /// and an answer its question, if these cost at most a 50th of the budget. Such partners count in the hit's value per
-/// token, and are dropped before the hit. A turn between two taken ones is taken if it costs at most an 80th. Hits of several conversations compete for one budget. The heading of a
-/// conversation counts in the budget, but not in the value per token of its hits, because they share it. The result is
-/// deterministic.
+/// token, and are dropped before the hit. A turn between two taken ones is taken if it costs at most an 80th. Hits of
+/// several conversations compete for one budget. The heading of a conversation counts in the budget, but not in the
+/// value per token of its hits, because they share it. The result is deterministic.
 #[must_use]
 pub fn pack(request: &PackRequest<'_>) -> Packed {
     let mut packer = Packer::new(request);
@@ -143,8 +143,8 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
 }
 
 /// All nodes that [`pack`] may select for a request under the token budget alone: hits with their tool calls and
-/// results, and their neighbours, or paired messages and those that close gaps. By conversation and in order; no two runs of one conversation
-/// overlap or touch.
+/// results, and their neighbours, or paired messages and those that close gaps. By conversation and in order; no two
+/// runs of one conversation overlap or touch.
 #[must_use]
 pub fn reach(request: &PackRequest<'_>) -> Vec<(usize, NodeRange)> {
     let packer = Packer::new(request);
