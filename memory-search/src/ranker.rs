@@ -1,15 +1,36 @@
 //! The ranker: a weighted sum of features.
 
 mod weights;
+mod weights_e5;
 
-use memory_core::port::Signal;
+use memory_core::{ModelId, port::Signal};
 
 use crate::{
     features::{Feature, Features},
     lexical::Talk,
 };
-pub(crate) use weights::RELEVANCE;
-use weights::WEIGHTS;
+
+/// Weights that were fitted to rankings with one embedding model: cosines of one model lie closer together than those of
+/// another, and are worth more or less than the words.
+#[derive(Debug)]
+pub(crate) struct Fitted {
+    weights: &'static [(&'static str, [f32; 9])],
+    /// Weights of the logistic function of relevance, with vectors of tokens, with vectors and by words alone.
+    pub(crate) relevance: &'static [(&'static str, [f32; 3])],
+}
+
+static FOR_MINILM: Fitted = Fitted { weights: &weights::WEIGHTS, relevance: &weights::RELEVANCE };
+static FOR_E5: Fitted = Fitted { weights: &weights_e5::WEIGHTS, relevance: &weights_e5::RELEVANCE };
+
+impl Fitted {
+    /// The weights for a model; of models that nothing was fitted to, those for all-MiniLM-L6-v2.
+    pub(crate) fn to(model: Option<&ModelId>) -> &'static Self {
+        match model.is_some_and(|model| model.as_str().contains("e5-small")) {
+            true => &FOR_E5,
+            false => &FOR_MINILM,
+        }
+    }
+}
 
 /// A weighted sum with one of nine sets of weights: for conversations with an agent, which have long turns, between two
 /// people, and in a group; with token vectors, with vectors, and without either. All sets were fitted together, so that
@@ -25,7 +46,7 @@ pub(crate) struct Ranker {
 impl Ranker {
     /// The ranker for a kind of conversation. `with_vectors` is the share of nodes with vectors; `with_tokens` is true
     /// if token vectors are compared.
-    pub(crate) fn new(talk: Talk, with_vectors: f32, with_tokens: bool) -> Self {
+    pub(crate) fn new(fitted: &Fitted, talk: Talk, with_vectors: f32, with_tokens: bool) -> Self {
         let of_kind = match (with_vectors > 0.0, with_tokens) {
             (true, true) => 0,
             (true, false) => 1,
@@ -33,7 +54,7 @@ impl Ranker {
         };
         let column = of_kind + 3 * talk as usize;
         let weight = |feature: Feature| {
-            let row = WEIGHTS.iter().find(|(name, _)| *name == feature.name());
+            let row = fitted.weights.iter().find(|(name, _)| *name == feature.name());
             row.and_then(|(_, weights)| weights.get(column)).copied().unwrap_or_default()
         };
         Self { weights: Feature::ALL.map(weight), meaning: with_vectors }
@@ -69,16 +90,21 @@ mod tests {
 
     #[test]
     fn each_feature_has_its_weights() {
-        for feature in Feature::ALL {
-            let rows: Vec<_> = WEIGHTS.iter().filter(|(name, _)| *name == feature.name()).collect();
-            let &[(name, weights)] = &rows[..] else { panic!("{feature:?} has one row") };
-            for kind in weights.chunks(3) {
-                let &[_, no_tokens, by_words] = kind else { panic!("{name} has three weights a kind") };
-                assert!(!feature.is_of_meaning() || by_words == 0.0, "{name} takes vectors");
-                assert!(!feature.is_late() || no_tokens == 0.0, "{name} takes tokens");
+        for fitted in [&FOR_MINILM, &FOR_E5] {
+            for feature in Feature::ALL {
+                let rows: Vec<_> = fitted.weights.iter().filter(|(name, _)| *name == feature.name()).collect();
+                let &[(name, weights)] = &rows[..] else { panic!("{feature:?} has one row") };
+                for kind in weights.chunks(3) {
+                    let &[_, no_tokens, by_words] = kind else { panic!("{name} has three weights a kind") };
+                    assert!(!feature.is_of_meaning() || *by_words == 0.0, "{name} takes vectors");
+                    assert!(!feature.is_late() || *no_tokens == 0.0, "{name} takes tokens");
+                }
             }
+            assert_eq!(fitted.weights.len(), Feature::ALL.len());
         }
-        assert_eq!(WEIGHTS.len(), Feature::ALL.len());
+        let model = |name: &str| ModelId::new(name);
+        let to = |name: &str| std::ptr::eq(Fitted::to(Some(&model(name))), &FOR_E5);
+        assert!(to("multilingual-e5-small/int8") && to("multilingual-e5-small") && !to("all-MiniLM-L6-v2/int8"));
     }
 
     #[test]
@@ -86,7 +112,7 @@ mod tests {
         let measured = [0.5; Feature::ALL.len()];
         let mut missing = measured;
         missing[Feature::Cosine as usize] = f32::NAN;
-        let ranker = Ranker::new(Talk::Agent, 1.0, true);
+        let ranker = Ranker::new(&FOR_MINILM, Talk::Agent, 1.0, true);
         let (score, signals) = ranker.score(&measured, &[0.0; Feature::ALL.len()]);
         let (same, others) = ranker.score(&missing, &measured);
         assert!((score - same).abs() < 1e-6);

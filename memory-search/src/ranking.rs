@@ -19,7 +19,7 @@ use crate::{
         Asked, Bm25, Collection, Coverage, Indexed, Languages, Postings, Talk, Traits, Vocabulary, Weighed, asked,
     },
     question::Question,
-    ranker::Ranker,
+    ranker::{Fitted, Ranker},
     relevance::{Bearing, Relevance},
     selection::Selection,
     stopwatch::Stopwatch,
@@ -78,6 +78,7 @@ pub(crate) struct Ranking {
     placements: Vec<Placement>,
     fused: Fused,
     with_vectors: f32,
+    fitted: &'static Fitted,
 }
 
 /// A ranked node whose message is not read yet.
@@ -305,6 +306,7 @@ impl Ranking {
         question: &str,
         mut evidence: Evidence,
         cosines: Option<Vec<f32>>,
+        fitted: &'static Fitted,
     ) -> Self {
         let question = Question::of(question);
         let placements = pool.placements();
@@ -329,7 +331,7 @@ impl Ranking {
             add(COSINE_AROUND_PART * with_vectors, None, evidence.cosine_around.clone());
             add(COSINE_PART * with_vectors, None, values);
         }
-        Self { question, evidence, placements, fused: Fused::of(columns), with_vectors, pool, selection }
+        Self { question, evidence, placements, fused: Fused::of(columns), with_vectors, fitted, pool, selection }
     }
 
     pub(crate) fn pool(&self) -> &Pool {
@@ -364,7 +366,7 @@ impl Ranking {
         let scored = self.scores(&features, late.is_some());
         let best = scored.first().map_or(0.0, |best| best.score);
         let all = scored.iter().map(|scored| (scored.score - best).exp()).sum::<f32>().ln();
-        let relevance = Relevance::new(self.with_vectors > 0.0, late.is_some());
+        let relevance = Relevance::new(self.fitted, self.with_vectors > 0.0, late.is_some());
         let hit = |Scored { candidate, talk, score: value, mut signals, repeat }| {
             let (conversation, node) = self.pool.place(candidate)?;
             let score = Score { value, scale: ScoreScale::Fused };
@@ -469,7 +471,7 @@ impl Ranking {
 
     /// Candidates with scores and signals, best first.
     fn scores(&self, features: &[(usize, Features)], with_tokens: bool) -> Vec<Scored> {
-        let rankers = Talk::ALL.map(|talk| Ranker::new(talk, self.with_vectors, with_tokens));
+        let rankers = Talk::ALL.map(|talk| Ranker::new(self.fitted, talk, self.with_vectors, with_tokens));
         let unmeasured = means(features);
         let score = |(candidate, features): &(usize, Features)| {
             let &PooledConversation { talk, title, .. } = self.pool.part(*candidate)?;

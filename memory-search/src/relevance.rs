@@ -2,7 +2,7 @@
 
 use memory_core::port::Signal;
 
-use crate::{lexical::Talk, ranker::RELEVANCE};
+use crate::{lexical::Talk, ranker::Fitted};
 
 /// Names of the evidence, in the order of [`Bearing`]; the first are features as well, the others further signals of a
 /// hit.
@@ -60,14 +60,14 @@ pub(crate) struct Relevance {
 
 impl Relevance {
     /// The function for rankings with vectors, with token vectors, or by words only.
-    pub(crate) fn new(with_vectors: bool, with_tokens: bool) -> Self {
+    pub(crate) fn new(fitted: &Fitted, with_vectors: bool, with_tokens: bool) -> Self {
         let column = match (with_vectors, with_tokens) {
             (true, true) => 0,
             (true, false) => 1,
             (false, _) => 2,
         };
         let weight = |name: &str| {
-            let row = RELEVANCE.iter().find(|(known, _)| *known == name);
+            let row = fitted.relevance.iter().find(|(known, _)| *known == name);
             row.and_then(|(_, weights)| weights.get(column)).copied().unwrap_or_default()
         };
         Self {
@@ -90,11 +90,18 @@ impl Relevance {
 
 #[cfg(test)]
 mod tests {
+    use memory_core::ModelId;
+
     use super::*;
+
+    fn models() -> [&'static Fitted; 2] {
+        ["all-MiniLM-L6-v2", "multilingual-e5-small"].map(|name| Fitted::to(Some(&ModelId::new(name))))
+    }
 
     #[test]
     fn weights_are_of_what_was_measured() {
-        for (name, [tokens, vectors, words]) in RELEVANCE {
+        for (name, [tokens, vectors, words]) in models().into_iter().flat_map(|fitted| fitted.relevance.iter().copied())
+        {
             let is_known =
                 BEARING.contains(&name) || ["margin", "chance", "of_agent", "of_pair", "of_group"].contains(&name);
             assert!(is_known && tokens != 0.0, "{name}");
@@ -104,15 +111,17 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(RELEVANCE.len(), BEARING.len() + 5);
+        assert!(models().iter().all(|fitted| fitted.relevance.len() == BEARING.len() + 5));
     }
 
     #[test]
     fn more_evidence_is_more_relevant_whatever_the_others_do() {
         let all = Bearing { coverage: 1.0, coverage_window: 1.0, heard: 1.0, cosine: 0.7, late: 0.8 };
         let none = Bearing { cosine: 0.1, late: 0.2, ..Bearing::default() };
-        for (with_vectors, with_tokens) in [(true, true), (true, false), (false, false)] {
-            let relevance = Relevance::new(with_vectors, with_tokens);
+        let ways = [(true, true), (true, false), (false, false)];
+        for (fitted, (with_vectors, with_tokens)) in models().into_iter().flat_map(|model| ways.map(|way| (model, way)))
+        {
+            let relevance = Relevance::new(fitted, with_vectors, with_tokens);
             for talk in Talk::ALL {
                 let [most, least] = [all, none].map(|bearing| relevance.of(talk, 0.0, -0.5, bearing));
                 assert!(most > 0.5 && least < 0.2, "{talk:?}: {most} {least}");

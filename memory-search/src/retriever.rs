@@ -19,6 +19,7 @@ use crate::{
     late::Late,
     lexical::{MAX_UNSAVED, Weighed, WordIndex},
     masked::MaskedSource,
+    ranker::Fitted,
     ranking::{Candidate, Pool, Ranking},
     reads::Reads,
     repeats::put_corrections_first,
@@ -217,7 +218,8 @@ impl HybridRetriever {
             Err(missing) => (None, None, vec![missing.notice()?]),
         };
         notices.extend(admits_none);
-        let ranking = Ranking::new(pool, selection, &ends_of(question), evidence, cosines);
+        let fitted = Fitted::to(self.semantic.model());
+        let ranking = Ranking::new(pool, selection, &ends_of(question), evidence, cosines, fitted);
         let cross_encoder = self.cross_encoder.as_ref();
         let reads = Reads::new(&*self.source).whole(filter.disabled);
         Ok(Ranked { ranking, late, cross_encoder, reads, notices, stopwatch })

@@ -5,7 +5,7 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, error::Error, sync::Arc};
 
 use memory_core::{
-    ConversationId, NodeId, NodeRange,
+    ConversationId, ModelId, NodeId, NodeRange,
     port::{
         CachedInMemory, ConversationState, EmbedError, Embedder, Notice, RetrieveError, Source, StoreError,
         TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
@@ -144,6 +144,11 @@ impl From<StoreError> for SemanticError {
 impl Semantic {
     pub(crate) fn new(embedder: Option<Arc<dyn Embedder>>, index: Option<Arc<dyn VectorIndex>>) -> Self {
         Self { embedder, index, tokens: None, compared_all: COMPARED_ALL }
+    }
+
+    /// The embedding model, if one is set up.
+    pub(crate) fn model(&self) -> Option<&ModelId> {
+        self.embedder.as_deref().map(|embedder| embedder.model())
     }
 
     /// Memory held by the indexes.

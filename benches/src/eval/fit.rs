@@ -100,7 +100,7 @@ pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> St
     let _ = writeln!(
         out,
         "];\n\n/// Weights of the logistic function of relevance by the names of the evidence, with vectors of tokens, with \
-         vectors and\n/// by words alone.\npub(crate) const RELEVANCE: [(&str, [f32; 3]); {}] = [",
+         vectors and\n/// by words alone.\npub(super) const RELEVANCE: [(&str, [f32; 3]); {}] = [",
         INPUTS.len()
     );
     for name in INPUTS {

@@ -71,7 +71,7 @@ pub(super) const WEIGHTS: [(&str, [f32; 9]); 38] = [
 /// by words alone. Fitted to locomo, beam100k, qmsum and qmsum-b: each question asked of its conversation, of all, of two
 /// conversations that do not answer it, and some in conversations of ten messages. With conversations held out: expected
 /// calibration error 0.021; best hit of moved questions 0.069 (90th percentile), of answered ones 0.524 (median).
-pub(crate) const RELEVANCE: [(&str, [f32; 3]); 10] = [
+pub(super) const RELEVANCE: [(&str, [f32; 3]); 10] = [
     ("coverage", [-1.462, -0.781, -0.219]),
     ("coverage_window", [1.191, 1.234, 1.183]),
     ("heard", [3.216, 3.230, 3.735]),
