@@ -12,7 +12,8 @@ use crate::failure::{Damage, NotFound, Usage};
 /// The conversation of a command.
 #[derive(Debug, Args)]
 pub(super) struct One {
-    /// The conversation: its name or the beginning of it, its title, or `last` [default: the only one]
+    /// The conversation: its name or the beginning of it, its title, or `last`; also without -c as the first argument
+    /// before numbers [default: the only one]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
 }
@@ -32,7 +33,7 @@ impl One {
 /// The conversation of a command, as its first argument.
 #[derive(Debug, Args)]
 pub(super) struct First {
-    /// The conversation: its name or the beginning of it, its title, or `last` [default: the only one]
+    /// The conversation: its name or the beginning of it, its title, or `last`; also by -c [default: the only one]
     #[arg(value_name = "CONVERSATION")]
     conversation: Option<String>,
 }
