@@ -1,5 +1,6 @@
 //! The command line: parses it, runs the command and returns the exit code.
 
+mod grammar;
 mod help;
 
 use std::{error::Error, ffi::OsString, io};
@@ -31,7 +32,7 @@ pub(crate) use help::GLOBAL_OPTIONS;
 
 /// An agent's memory: every message kept exactly, a small view of all of them, and what matters found again.
 #[derive(Debug, Parser)]
-#[command(name = "memory", bin_name = "memory", version, arg_required_else_help = true)]
+#[command(name = "memory", bin_name = "memory", version)]
 struct Cli {
     #[command(flatten)]
     globals: GlobalArgs,
@@ -188,7 +189,14 @@ fn run_command(args: &[OsString]) -> u8 {
     memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
     // Parsed without the configuration file: it must not break the help, and the command line names it.
-    let definition = command();
+    let definition = match args {
+        [_, help, options] if help == "help" && options == "options" => {
+            return say_help(help::options(command()));
+        }
+        [] | [_] => return say_help(command()),
+        _ => help::brief(command()),
+    };
+    let args = &grammar::uniform(args, &definition);
     let parsed = match definition.clone().try_get_matches_from(args) {
         Ok(parsed) => parsed,
         Err(error) => return refuse(error, args),
@@ -379,6 +387,12 @@ fn usage(names: &[String]) -> clap::Command {
     let mut command = command();
     command.build();
     names.iter().fold(command, |command, name| command.find_subcommand(name).cloned().unwrap_or(command))
+}
+
+/// Prints the help of a command on standard output.
+fn say_help(mut command: clap::Command) -> u8 {
+    drop(To::Output.lines(command.render_long_help().to_string().trim_end()));
+    0
 }
 
 /// Prints clap's output: help, the version, or an error of the command line.

@@ -38,11 +38,29 @@ pub(super) fn grouped(command: Command) -> Command {
         }
     }
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n`memory COMMAND --help` shows what a command \
-         takes beside these options:\n\n{{options}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n`memory COMMAND --help` shows the options of a \
+         command, `memory {OPTIONS}` those of every command.\n"
     );
     command.help_template(template)
 }
+
+/// The same command, whose help leaves the options of every command to `memory help options`: they are longer than what
+/// most commands have of their own.
+pub(super) fn brief(program: Command) -> Command {
+    fn with_hint(command: Command) -> Command {
+        command.after_help(format!("{GLOBAL_OPTIONS}: `memory {OPTIONS}`")).mut_subcommands(with_hint)
+    }
+    let hidden = program.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg });
+    hidden.mut_subcommands(with_hint)
+}
+
+/// The same command, whose help is the options of every command.
+pub(super) fn options(program: Command) -> Command {
+    program.help_template(format!("{GLOBAL_OPTIONS}:\n\n{{options}}\n"))
+}
+
+/// Words that ask for the options of every command.
+const OPTIONS: &str = "help options";
 
 #[cfg(test)]
 mod tests {
@@ -66,9 +84,9 @@ mod tests {
         assert!(help.contains("  search        Find the messages that answer a question best\n"), "{help}");
     }
 
-    /// The command's own options come first, and those of every command last under a heading of their own.
+    /// The command's own options are shown, and a line says how to see those of every command.
     #[test]
-    fn help_shows_the_options_of_a_command_before_those_of_every_command() {
+    fn help_shows_the_options_of_a_command_and_names_those_of_every_command() {
         fn check(command: &mut Command, of_every_command: &BTreeSet<String>) {
             let name = command.get_bin_name().unwrap_or_default().to_owned();
             for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
@@ -82,13 +100,9 @@ mod tests {
                 );
             }
             for help in [command.render_help().to_string(), command.render_long_help().to_string()] {
-                let (own, of_every) =
-                    help.split_once(&format!("\n{GLOBAL_OPTIONS}:\n")).unwrap_or_else(|| panic!("{help}"));
-                assert!(of_every.contains("--store <") && !own.contains("--store <"), "{name}: {help}");
-                assert!(
-                    own.contains("-h, --help") && of_every.lines().all(|line| line.is_empty() || line.starts_with(' ')),
-                    "{name}: {help}"
-                );
+                let (own, hint) = help.split_once(GLOBAL_OPTIONS).unwrap_or_else(|| panic!("{help}"));
+                assert!(hint.contains("`memory help options`") && !help.contains("--store <"), "{name}: {help}");
+                assert!(own.contains("-h, --help"), "{name}: {help}");
                 let usage = own.lines().find(|line| line.starts_with("Usage: ")).unwrap_or_default();
                 assert!(usage.starts_with(&format!("Usage: {name} ")), "{usage}");
                 for positional in command.get_positionals() {
@@ -99,7 +113,8 @@ mod tests {
                 check(subcommand, of_every_command);
             }
         }
-        let mut command = command();
+        assert!(options(command()).render_long_help().to_string().contains("--store <"));
+        let mut command = brief(command());
         command.build();
         let is_global = |argument: &&clap::Arg| argument.is_global_set();
         let of_every_command = command.get_arguments().filter(is_global).map(|arg| arg.get_id().to_string()).collect();

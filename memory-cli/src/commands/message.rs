@@ -12,7 +12,7 @@ use crate::output::shorten;
 /// The most messages on each side of a match.
 pub(super) const MOST_AROUND: u64 = 20;
 /// The most characters of a message that are shown in text.
-pub(super) const MOST_CHARS: usize = 120;
+pub(super) const MOST_CHARS: usize = 200;
 
 /// A node with `count` more on each side, even beyond the end of the conversation.
 pub(super) fn around(node: NodeId, count: u64) -> NodeRange {

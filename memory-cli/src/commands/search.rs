@@ -1,6 +1,10 @@
 //! `memory search`: finds the messages that answer a question best.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    num::NonZeroUsize,
+    ops::Range,
+};
 
 use clap::Args as ClapArgs;
 use memory_core::{
@@ -140,24 +144,45 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let why = |signals: &[Signal]| {
         signals.iter().map(|s| format!("{} {:.2} (+{:.2})", s.name, s.value, s.share)).collect::<Vec<_>>().join(", ")
     };
-    let rows = hits.iter().map(|WithNeighbours { hit, before, after }| {
+    let shown = Shown::of(&hits);
+    let conversations: BTreeSet<_> = hits.iter().map(|hit| &hit.hit.conversation).collect();
+    let row = |Shown { hit: WithNeighbours { hit, before, after }, again }: &Shown<'_>| {
         let beside = |node: &Node| Line::default().plain(&format!("{} {}", node.id, message::beginning(node)));
         let number = if args.neighbours > 0 { format!("{} ", hit.node.id) } else { String::new() };
         let mut lines: Vec<_> = before.iter().map(beside).collect();
-        lines.push(shown(Line::default().plain(&number), &hit.node, &args.question));
+        lines.push(excerpted(Line::default().plain(&number), &hit.node, &args.question));
         lines.extend(after.iter().map(beside));
+        if !again.is_empty() {
+            let place = |hit: &&Hit| match conversations.len() {
+                1 => hit.node.id.to_string(),
+                _ => format!("{} {}", hit.conversation, hit.node.id),
+            };
+            let places = again.iter().map(place).collect::<Vec<_>>().join(", ");
+            lines.push(Line::default().plain(&format!("(said {} times: also {places})", again.len() + 1)));
+        }
         if args.explain {
-            lines.push(Line::default().plain(&why(&hit.signals)));
+            lines.push(Line::default().plain(&format!("score {:.3}: {}", hit.score.value, why(&hit.signals))));
         }
         [
-            hit.conversation.to_string().into(),
             hit.node.id.to_string().into(),
-            format!("{:.3}", hit.score.value).into(),
+            hit.node.at.civil(0).map_or_else(String::new, |at| at.date()).into(),
             hit.relevance.map_or_else(String::new, |chance| format!("{:.0} %", chance * 100.0)).into(),
             Field::high(lines),
         ]
-    });
-    output.table(["conversation", "node", "score", "relevance", "message"], rows)?;
+    };
+    match conversations.first() {
+        Some(only) if conversations.len() == 1 => {
+            output.line(&format!("in {only}:"))?;
+            output.table(["node", "day", "relevance", "message"], shown.iter().map(row))?;
+        }
+        _ => output.table(
+            ["conversation", "node", "day", "relevance", "message"],
+            shown.iter().map(|one| {
+                let [node, day, relevance, message] = row(one);
+                [one.hit.hit.conversation.to_string().into(), node, day, relevance, message]
+            }),
+        )?,
+    }
     if args.explain {
         let step = |step: &SearchStep| {
             format!("{} {:.1} ms ({})", step.name, step.took.as_secs_f64() * 1_000.0, step.candidates)
@@ -207,8 +232,31 @@ async fn with_neighbours(
     Ok((all, losses))
 }
 
+/// A hit, and the later hits with the same words.
+struct Shown<'a> {
+    hit: &'a WithNeighbours,
+    again: Vec<&'a Hit>,
+}
+
+impl<'a> Shown<'a> {
+    /// The hits in order; those with equal words are one.
+    fn of(hits: &'a [WithNeighbours]) -> Vec<Self> {
+        let mut shown: Vec<Self> = Vec::with_capacity(hits.len());
+        let mut places = HashMap::new();
+        for hit in hits {
+            let place =
+                *places.entry((hit.hit.node.message.voice(), hit.hit.node.message.text())).or_insert(shown.len());
+            match shown.get_mut(place) {
+                Some(first) => first.again.push(&hit.hit),
+                None => shown.push(Self { hit, again: Vec::new() }),
+            }
+        }
+        shown
+    }
+}
+
 /// Adds the part of a message that bears on the question, with its speaker.
-fn shown(line: Line, node: &Node, question: &str) -> Line {
+fn excerpted(line: Line, node: &Node, question: &str) -> Line {
     let text = node.message.text();
     let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
     let part = |part| text.get(part).unwrap_or_default();
