@@ -39,7 +39,7 @@ pub enum TranscriptPart {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Captured {
-    /// Conversations with new messages, and their numbers.
+    /// Conversations with new messages, each with the count of them.
     pub grown: Vec<(ConversationId, usize)>,
     /// Conversation of the last message, if known.
     pub last: Option<ConversationId>,
@@ -153,8 +153,8 @@ impl Capture {
         ConversationAppender::new(&self.parts, id, total, stages)
     }
 
-    /// Captures the messages of other sessions next to `path` after their last event, as an agent that was killed
-    /// leaves them. Returns the errors of those that failed; a transcript that cannot be read fails once, until it has
+    /// Captures the rest of partly captured transcripts next to `path`, because an agent that was killed sends no last
+    /// event. Returns the errors of those that failed; a transcript that cannot be read fails once, until it has
     /// changed.
     pub async fn catch_up(&self, path: &Path, format: Format) -> Vec<Error> {
         let mut failed = Vec::new();
@@ -225,7 +225,7 @@ impl Capture {
         };
         let position = mark.as_ref().map(|mark| &mark.position);
         let (closed, position) = match self.read(path, format, position, part).await {
-            // A record continues one before the position.
+            // A file that was shortened, or that continues a record before the position, is read from its beginning.
             Err(error) if mark.is_some() && is_rewound(&error) => self.read(path, format, None, part).await?,
             read => read?,
         };
@@ -279,7 +279,7 @@ impl Capture {
         let closed = appender.close().await.map_err(not_all)?;
         if closed.differing > 0 {
             let (messages, path) = (closed.differing, path.display());
-            tracing::warn!(messages, %path, "messages differ from what was taken before under their ids: what is there stays");
+            tracing::warn!(messages, %path, "messages differ from the stored ones with the same ids, which are kept");
         }
         // Only the beginning of the file shows which branch continues.
         let position = position.filter(|_| !closed.diverged);

@@ -23,7 +23,7 @@ pub(crate) use self::{
     excerpts::{bare_line, dated_line, gap_line},
     marks::{escape_names, without_name},
 };
-use crate::{Piece, PieceKind, SourceClass, extent::RunFacts, kept_out::Redactor, snapshot_cache::Snapshot};
+use crate::{Piece, PieceKind, SourceClass, kept_out::Redactor, run_facts::RunFacts, snapshot_cache::Snapshot};
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it. Numbers below 8 were never
@@ -315,7 +315,7 @@ pub(crate) fn summary_part(
     let span = summary.body.span;
     let reason = reason(&summary);
     summary.body.text = redactor.redact(&summary.body.text);
-    let RunFacts { from, to, source } = snapshot.extents.of(&snapshot.tree, span);
+    let RunFacts { from, to, source } = snapshot.run_facts.of(&snapshot.tree, span);
     let kind = PieceKind::Summary(summary.body.level);
     let said_as = said_as(snapshot, span);
     let body = Body::Summary { summary: Box::new(summary), from, to, said_as };

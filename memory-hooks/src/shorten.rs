@@ -12,15 +12,16 @@ use crate::{prompt::share_of, render::Layout};
 
 /// Fewest tokens of a text in the arguments of a call.
 const FEWEST: u32 = 8;
-/// Share of the budget that a text of the history may take, and the last message of the user.
-const TEXT: f32 = 0.15;
-const ASKED: f32 = 0.5;
+/// Maximum share of the budget for a text of the history.
+const TEXT_SHARE: f32 = 0.15;
+/// Maximum share of the budget for a text of the user's last message.
+const QUESTION_SHARE: f32 = 0.5;
 
 /// Limits on the texts of a prompt whose history is not whole, by its layout.
 ///
-/// In a prompt for a question the messages after the last one of the user have at most `longest` tokens a text, that
-/// one half of the budget, and all others .15 of it. In the prompts of a running agent all texts have at most
-/// `longest`.
+/// In a prompt for a question, a text after the last message of the user has at most `longest` tokens, one of that
+/// message half of the budget, any other 15 % of it; no limit is below `longest`. In running prompts and the first
+/// layouts, `longest` limits every text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextLimits {
     pub(crate) layout: Layout,
@@ -65,9 +66,9 @@ impl TextLimits {
         let longest = self.longest?;
         let share = match self.last_turn {
             _ if self.layout.is_first() || self.layout.is_running() => return Some(longest),
-            Some(turn) if turn.first() == node => ASKED,
+            Some(turn) if turn.first() == node => QUESTION_SHARE,
             Some(turn) if turn.contains(node) => return Some(longest),
-            _ => TEXT,
+            _ => TEXT_SHARE,
         };
         Some(longest.max(share_of(self.budget, share)))
     }

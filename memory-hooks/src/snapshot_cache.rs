@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{extent::RunFactsCache, kept_out::Redactor, learned::Learned};
+use crate::{kept_out::Redactor, learned::Learned, run_facts::RunFactsCache};
 use memory_core::{ConversationId, Summary, plan::Tree, port::Revision, view::View};
 
 /// Most nodes of the cached conversations, unless one alone has more. The least recently used conversations leave the
@@ -19,7 +19,7 @@ const MOST_NODES: u64 = 1 << 16;
 pub(crate) struct Snapshot {
     pub(crate) tree: Arc<Tree>,
     /// Times and sources of the messages under its summaries.
-    pub(crate) extents: Arc<RunFactsCache>,
+    pub(crate) run_facts: Arc<RunFactsCache>,
     /// Removes the content of messages that are excluded from summaries.
     pub(crate) redactor: Arc<Redactor>,
     /// Summaries in the tree that the store did not accept, since it is read-only or damaged.

@@ -89,7 +89,7 @@ impl Protocol for Bedrock {
     }
 }
 
-/// The body of a request. The SDK's own type of JSON has its members in any order, which no cache of prompts survives.
+/// Body of a request as text, because the SDK orders JSON members at random, which defeats prompt caches.
 struct Body(String);
 
 impl fmt::Debug for Body {
@@ -124,7 +124,7 @@ struct Answer {
     body: Vec<u8>,
 }
 
-/// Classifies the error of a call or of its stream, which is in no answer.
+/// Failure for an error of the SDK. `answer` is the HTTP answer; an error in the middle of a stream has none.
 fn failure<E, R>(target: &Target, error: &SdkError<E, R>, answer: Option<Answer>) -> Failure
 where
     E: ProvideErrorMetadata + Error + 'static,

@@ -20,9 +20,8 @@ const FEWEST_WORDS: usize = 5;
 ///
 /// A text is a repeat of an equal text. Otherwise its sentence with the most distinct words of the question decides:
 /// the text is a repeat if an earlier text has that sentence
-/// - verbatim, as with pasted lines and notices, of which ten tell a reader no more than one; or
-/// - with the same words except that a word of the question is replaced by another one, so that the text says about
-///   something else what the earlier one says about the subject of the question, as lines of logs and templates do.
+/// - verbatim, as with pasted lines and notices; or
+/// - with words of the question replaced by others: the same statement about another subject, as in logs and templates.
 ///
 /// The sentence after a question belongs to it, since it may be the answer. Case and punctuation are ignored.
 #[derive(Debug)]
@@ -99,7 +98,7 @@ impl KeySentence {
         self.words == told.words || is_of_less && is_alike()
     }
 
-    /// Number of its words that the other one lacks.
+    /// Number of words of this sentence that `other` lacks.
     fn beyond(&self, other: &Self) -> usize {
         self.words.iter().filter(|word| !other.words.contains(word)).count()
     }

@@ -71,13 +71,13 @@ pub enum Why {
     Repeated,
     /// The record has no content.
     Empty,
-    /// A summary whose messages are not consecutive, so that it cannot replace them.
+    /// A summary that stands for no run of messages, so that nothing can be replaced by it.
     Unfit,
     /// A message cannot hold this content, such as audio.
     NoPlace,
     /// The record is still being written, and is read once it is complete.
     Unfinished,
-    /// The file was not opened: it is a link, or has no name of a transcript.
+    /// The file was not opened: a link, a directory too deep, or no name of a transcript.
     OtherFile,
 }
 
@@ -90,10 +90,10 @@ impl fmt::Display for Why {
             Self::Note => "a note of the program",
             Self::Repeated => "a repetition",
             Self::Empty => "without words",
-            Self::Unfit => "not taken over",
+            Self::Unfit => "of no messages in a row",
             Self::NoPlace => "of a kind that messages have no place for",
             Self::Unfinished => "not complete yet",
-            Self::OtherFile => "not looked into, since it is not named as a transcript",
+            Self::OtherFile => "not opened",
         })
     }
 }

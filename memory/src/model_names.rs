@@ -27,8 +27,9 @@ pub fn source_of(name: &str, models: &ModelStore) -> ModelSource {
     if source.directory(models).is_dir() { source } else { by_id }
 }
 
-/// A name that is valid from any directory: for a model that is a directory, the whole path. A model's id has the last
-/// part of its path, so this must be called before it is loaded. Links are not resolved.
+/// Name of a model that holds in every working directory: the absolute path of a directory, any other name unchanged.
+/// To be called before loading, because a loaded model's id keeps only the last component. Links are resolved, except
+/// in that component.
 #[must_use]
 pub fn from_anywhere(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);

@@ -23,7 +23,8 @@ pub(super) struct ListAnswer {
 #[derive(Debug, Serialize)]
 pub(super) struct StateAnswer {
     pub(super) state: ManagerState,
-    /// Number of the session's messages that the list does not begin with.
+    /// Number of the session's leading messages that a restored list does not repeat, because they were removed, pinned
+    /// or replaced by a view.
     pub(super) session_offset: u64,
 }
 

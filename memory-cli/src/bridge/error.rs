@@ -17,7 +17,7 @@ pub(crate) enum BridgeError {
     Malformed(String),
     #[error("the line is longer than {most} bytes: --max-line allows longer ones")]
     TooLong { most: u64 },
-    #[error("no manager `{0}`: there are none, sliding-window, summarizing, semantic and hierarchical")]
+    #[error("unknown manager `{0}`: use none, sliding-window, summarizing, semantic or hierarchical")]
     UnknownManager(String),
     #[error("no manager is open under the id {0}: send `open` first")]
     NotOpen(String),
@@ -27,15 +27,15 @@ pub(crate) enum BridgeError {
     NotManaged,
     #[error("no summary is due: only an answer with `summarize` asks for one")]
     NoSummaryDue,
-    #[error("the summary has no words, so that nothing is removed for it: send another")]
+    #[error("the summary is empty, so no message was removed: send another")]
     EmptySummary,
     #[error("nothing was asked: only an answer with `ask` wants a reply")]
     NothingAsked,
     #[error("the answer with `ask` has to be replied to first: send `reply`")]
     ReplyExpected,
-    #[error("message {index} has no `tracking_id`, without which it could be appended twice")]
+    #[error("message {index} needs a valid `tracking_id`, so that the log takes it only once")]
     NoTrackingId { index: usize },
-    #[error("message {index} has the `tracking_id` of another message of the log, whose words stay")]
+    #[error("message {index} differs from the logged message with the same `tracking_id`: the log keeps its own words")]
     OtherWords { index: usize },
     #[error("message {index} cannot be read")]
     Message {

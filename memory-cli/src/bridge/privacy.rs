@@ -32,7 +32,8 @@ pub(crate) enum PrivacyRequest {
     Receipts {},
 }
 
-/// What to erase: messages, all or a named text of a conversation; what a pattern matches in; all of an owner.
+/// Selection for an erasure: messages, all or a named text of a conversation; messages that a pattern matches in;
+/// everything of an owner.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct What {
@@ -138,8 +139,8 @@ impl What {
                 Ok(EraseRequest::Owner(owner))
             }
             _ => Err(malformed(
-                "name a `conversation` with `nodes`, `all` or a `document` of it, or a pattern that is `matching`, or \
-                 `all` of an `owner`",
+                "give a `conversation` with `nodes`, `all` or `document`; or `matching`, with or without a `conversation`; \
+                 or an `owner` with `all`",
             )),
         }
     }

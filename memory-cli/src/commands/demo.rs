@@ -106,7 +106,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let piece = piece.context("the number that was said early on is not in the context")?;
     let found = DemoFound { node: details.node.id, summaries: summaries.len(), piece };
     if output.json {
-        // Each member is a part of the output of the command of its name.
+        // Members reuse the JSON types of the commands, so that both look alike.
         output.value(&Answer {
             store: args.keep.as_deref().map(|kept| kept.display().to_string()),
             import: DemoImport { read: imported.report.read, figures: Figures::of(&imported.report.stats) },

@@ -58,7 +58,7 @@ struct What {
     /// A summary by its number, as `memory summaries` lists it; may be repeated
     #[arg(long, value_name = "N", value_parser = summary, conflicts_with_all = ["nodes", "from", "matching"])]
     summary: Vec<SummaryId>,
-    /// Person or program, for `memory disable --list`
+    /// Name recorded with the change; `memory disable --list` shows it
     #[arg(long, value_name = "NAME", default_value = "")]
     by: String,
 }

@@ -14,9 +14,9 @@ use memory_core::{
 use super::compacting::{self, Outcome};
 use crate::{
     MemoryError,
-    extent::RunFacts,
     ports::Ports,
     prompt::{end, history_ceiling, share_of},
+    run_facts::RunFacts,
     snapshot_cache::Snapshot,
 };
 
@@ -454,7 +454,7 @@ impl History<'_> {
     }
 
     fn summary(&self, summary: Summary) -> ViewPiece {
-        let RunFacts { from, to, source } = self.snapshot.extents.of(&self.snapshot.tree, summary.body.span);
+        let RunFacts { from, to, source } = self.snapshot.run_facts.of(&self.snapshot.tree, summary.body.span);
         let why = summary_reason(&summary);
         ViewPiece::new(ViewBody::Summary { summary: Box::new(summary), from, to, source }, why)
     }

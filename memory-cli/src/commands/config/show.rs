@@ -15,9 +15,11 @@ use crate::{
 };
 
 /// Variables of the environment that are no options, as README and docs/ describe them.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 10] = [
     "MEMORY_LOG",
     "MEMORY_MCP_TOKEN",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "AWS_REGION",
@@ -163,14 +165,14 @@ fn rows(key: &Key, globals: &Globals) -> Vec<Row> {
         };
         return strategies.into_iter().map(row).collect();
     }
-    let (texts, origin) = if key.table.is_none() { of_this_call(key, globals) } else { of_calls(key, file) };
+    let (texts, origin) = if key.table.is_none() { global_option(key, globals) } else { command_option(key, file) };
     let is_unset = texts.iter().all(String::is_empty) && matches!(origin, Origin::BuiltIn);
-    let value = if is_unset { unset(key, globals) } else { json_of(key.kind(), &texts) };
+    let value = if is_unset { default_path(key, globals) } else { json_of(key.kind(), &texts) };
     vec![Row { table: key.table, key: key.name.to_owned(), value, origin }]
 }
 
-/// Value that stands for one that is not set.
-fn unset(key: &Key, globals: &Globals) -> Value {
+/// Path that the program uses for an unset key; null if it uses none.
+fn default_path(key: &Key, globals: &Globals) -> Value {
     let path = match key.name {
         "store" => memory::Config::default_store(),
         "models" => globals.models().ok().map(|models| models.root().to_owned()),
@@ -179,8 +181,8 @@ fn unset(key: &Key, globals: &Globals) -> Value {
     path.map_or(Value::Null, |path| path.display().to_string().into())
 }
 
-/// An option of every command has the value that this call has.
-fn of_this_call(key: &Key, globals: &Globals) -> (Vec<String>, Origin) {
+/// Value and origin of a global option in this call.
+fn global_option(key: &Key, globals: &Globals) -> (Vec<String>, Origin) {
     let (id, parsed) = (key.argument.get_id().as_str(), &globals.matches);
     let origin = match parsed.value_source(id) {
         Some(ValueSource::CommandLine) => Origin::Flag,
@@ -190,8 +192,8 @@ fn of_this_call(key: &Key, globals: &Globals) -> (Vec<String>, Origin) {
     (lossy(parsed.get_raw(id).into_iter().flatten()), origin)
 }
 
-/// An option of another command has the value that a call without its flag has.
-fn of_calls(key: &Key, file: &ConfigFile) -> (Vec<String>, Origin) {
+/// Value and origin of a command's option when its flag is absent.
+fn command_option(key: &Key, file: &ConfigFile) -> (Vec<String>, Origin) {
     if let Some((name, value)) = key.variable().and_then(|name| Some((name, variable(name)?))) {
         return (vec![value], Origin::Variable(name.to_owned()));
     }

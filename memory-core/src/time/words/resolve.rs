@@ -9,7 +9,7 @@ use jiff::{
 use super::{Phrase, Time, Unit, Which};
 use crate::{Timestamp, time::TimeRange};
 
-/// The range of a phrase; `None` if the date does not exist.
+/// The range of a phrase; `None` if the date does not exist or the range is empty.
 pub(super) fn range(phrase: Phrase, clock: Timestamp) -> Option<TimeRange> {
     let now = jiff::Timestamp::from_millisecond(clock.as_millis()).ok()?.to_zoned(TimeZone::UTC).datetime();
     let of = |time: Time| stretch(time, now);
@@ -50,9 +50,9 @@ pub(super) fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)>
             days_from(today.checked_sub(most.days()).ok()?, (most - least + 1).days())
         }
         Time::Ago { unit, least, most } => {
-            let half = half(unit);
+            let tolerance = tolerance(unit);
             let (begin, end) = (now.checked_sub(span(unit, most)?).ok()?, now.checked_sub(span(unit, least)?).ok()?);
-            let (begin, end) = (begin.checked_sub(half).ok()?, end.checked_add(half).ok()?);
+            let (begin, end) = (begin.checked_sub(tolerance).ok()?, end.checked_add(tolerance).ok()?);
             Some(match unit {
                 Unit::Minute | Unit::Hour => (begin, end),
                 // The time of day is ignored.
@@ -61,8 +61,8 @@ pub(super) fn stretch(time: Time, now: DateTime) -> Option<(DateTime, DateTime)>
         }
         Time::Weekend { is_last } => {
             let saturday = monday(today)?.checked_add(5.days()).ok()?;
-            let is_over = saturday <= today && !is_last;
-            let saturday = if is_over { saturday } else { saturday.checked_sub(7.days()).ok()? };
+            let has_begun = saturday <= today && !is_last;
+            let saturday = if has_begun { saturday } else { saturday.checked_sub(7.days()).ok()? };
             days_from(saturday, 2.days())
         }
         Time::Weekday { day, which } => {
@@ -144,7 +144,7 @@ fn span(unit: Unit, count: i32) -> Option<Span> {
 }
 
 /// The tolerance of `a week ago`, to either side.
-fn half(unit: Unit) -> Span {
+fn tolerance(unit: Unit) -> Span {
     match unit {
         Unit::Minute => 1.minute(),
         Unit::Hour => 30.minutes(),

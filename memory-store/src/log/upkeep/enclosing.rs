@@ -17,7 +17,7 @@ use crate::log::{
 /// exist; links are followed as far as it does.
 ///
 /// # Errors
-/// When the working directory is unknown.
+/// If the working directory is unknown.
 pub fn enclosing_store(path: &Path) -> io::Result<Option<PathBuf>> {
     let has_format = |dir: &&Path| {
         let format = memory_files::read(&dir.join(FORMAT_FILE), Links::Follow, FORMAT_BYTES);

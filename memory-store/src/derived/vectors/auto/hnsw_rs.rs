@@ -1,4 +1,4 @@
-//! The crate hnsw_rs instead of our graph, with the input validation that it lacks.
+//! Indexes of the crate hnsw_rs, as a choice next to our graph, with the input validation that the crate lacks.
 
 use std::{
     any::Any,
@@ -82,7 +82,7 @@ impl Backends {
         built.as_ref().map_or(0, |built| built.of(rows))
     }
 
-    /// The nearest rows that `keep` accepts; `None` after a failure, which rebuilds the index.
+    /// Nearest rows that `keep` accepts; `None` while no index is built, or after a failure, which discards it.
     pub(super) fn search(
         &self,
         conversation: &ConversationId,

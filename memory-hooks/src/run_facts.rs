@@ -26,8 +26,8 @@ pub(crate) struct RunFacts {
 
 impl RunFacts {
     fn of(tree: &Tree, run: NodeRange) -> Self {
-        run.iter().filter_map(|node| tree.node(node)).fold(Self::default(), |extent, outline| {
-            extent.and(Self { from: outline.at, to: outline.at, source: Some(SourceClass::of_outline(outline)) })
+        run.iter().filter_map(|node| tree.node(node)).fold(Self::default(), |facts, outline| {
+            facts.and(Self { from: outline.at, to: outline.at, source: Some(SourceClass::of_outline(outline)) })
         })
     }
 
@@ -48,19 +48,19 @@ impl RunFacts {
     }
 }
 
-/// The extents of the runs of a conversation. Times and speakers of messages never change.
+/// The facts of the runs of a conversation. Times and speakers of messages never change.
 #[derive(Debug, Default)]
 pub(crate) struct RunFactsCache(Mutex<BTreeMap<(NodeId, NodeId), RunFacts>>);
 
 impl RunFactsCache {
-    /// The extent of a run. Only the parts of a long run outside of the cached ones are read, so a summary that grew
+    /// The facts of a run. Only the parts of a long run outside of the cached ones are read, so a summary that grew
     /// costs only the added messages.
     pub(crate) fn of(&self, tree: &Tree, run: NodeRange) -> RunFacts {
         if run.count() <= SHORT {
             return RunFacts::of(tree, run);
         }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut extent, mut next, last) = (RunFacts::default(), run.first(), run.last());
+        let (mut facts, mut next, last) = (RunFacts::default(), run.first(), run.last());
         while next <= last {
             let longest = known.range((next, next)..=(next, last)).next_back();
             let (here, end) = match longest {
@@ -72,14 +72,14 @@ impl RunFactsCache {
                     (NodeRange::new(next, end).map(|part| RunFacts::of(tree, part)).unwrap_or_default(), end)
                 }
             };
-            extent = extent.and(here);
+            facts = facts.and(here);
             next = end.next();
         }
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert((run.first(), last), extent);
-        extent
+        known.insert((run.first(), last), facts);
+        facts
     }
 }
 
@@ -102,14 +102,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_run_in_any_order_has_the_extent_of_its_messages(
+        fn a_run_in_any_order_has_the_facts_of_its_messages(
             times in prop::collection::vec(0i64..50, 400),
             runs in prop::collection::vec((0usize..400, 0usize..400), 1..12),
         ) {
-            let (tree, extents) = (tree(&times), RunFactsCache::default());
+            let (tree, facts) = (tree(&times), RunFactsCache::default());
             for (a, b) in runs {
                 let run = NodeRange::new(NodeId::from_index(a.min(b)), NodeId::from_index(a.max(b))).unwrap();
-                prop_assert_eq!(extents.of(&tree, run), RunFacts::of(&tree, run));
+                prop_assert_eq!(facts.of(&tree, run), RunFacts::of(&tree, run));
                 let known = times.get(a.min(b)..=a.max(b)).unwrap().iter().filter(|at| **at != 0);
                 prop_assert_eq!(RunFacts::of(&tree, run).from.as_millis(), known.clone().min().copied().unwrap_or(0));
                 prop_assert_eq!(RunFacts::of(&tree, run).to.as_millis(), known.max().copied().unwrap_or(0));
