@@ -1,12 +1,12 @@
 //! Output of commands: tables for people, JSON for programs, progress bars for long work.
 
 use std::{
-    io,
+    env, io,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub(crate) use memory_core::text::grouped;
 use memory_core::{ConversationId, Timestamp, port::Progress, text::one_line};
@@ -18,6 +18,11 @@ use crate::{
     news::News,
     terminal::{self, HIGHLIGHT, To},
 };
+
+/// Width of tables that go to no terminal.
+const WIDTH: u16 = 140;
+/// Characters of a field that is never wrapped where texts find room next to it.
+const NARROW: usize = 24;
 
 /// A count with its noun.
 pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
@@ -74,13 +79,32 @@ impl Output {
         header: [&str; N],
         rows: impl IntoIterator<Item = [F; N]>,
     ) -> io::Result<()> {
+        let rows: Vec<[String; N]> = rows.into_iter().map(|row| row.map(|field| field.into().0)).collect();
         let mut table = Table::new();
-        table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
-        if !To::Output.is_terminal() {
-            table.set_width(140);
+        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+        let said = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let width = said.or_else(|| table.width()).filter(|width| *width > 0).unwrap_or(WIDTH);
+        table.set_width(width);
+        let longest = |column: usize| {
+            let fields = rows.iter().filter_map(|row| row.get(column)).flat_map(|field| field.lines());
+            let header = header.get(column).map_or(0, |name| name.len());
+            fields.map(|line| line.chars().count()).max().unwrap_or_default().max(header)
+        };
+        let widths: Vec<usize> = (0..N).map(longest).collect();
+        table.add_rows(rows);
+        // Numbers and names stay whole, and texts share the rest, unless too little is left.
+        let is_narrow = |width: &&usize| **width <= NARROW;
+        let texts = widths.len() - widths.iter().filter(is_narrow).count();
+        let taken: usize = widths.iter().filter(is_narrow).map(|width| width + 2).sum();
+        let has_room = taken + texts * NARROW <= usize::from(width);
+        for (column, width) in table.column_iter_mut().zip(&widths) {
+            column.set_padding((0, 2));
+            if *width <= NARROW && has_room {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
-        table.add_rows(rows.into_iter().map(|row| row.map(|field| field.into().0)));
-        To::Output.marked(&table.to_string())
+        let lines = table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
+        To::Output.marked(&lines)
     }
 
     /// Prints exactly the text and nothing after it, for programs.

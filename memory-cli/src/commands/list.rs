@@ -12,7 +12,7 @@ use crate::{
     Access,
     globals::Globals,
     news, open,
-    output::{Noted, grouped, known},
+    output::{Noted, grouped},
 };
 
 /// Lists the conversations, the last one spoken in first.
@@ -81,7 +81,7 @@ pub(super) fn row(ListedConversation { state, title, .. }: &ListedConversation) 
         title.unwrap_or_default(),
         grouped(state.nodes),
         grouped(state.tokens),
-        state.last_at.and_then(known).unwrap_or_default(),
+        state.last_at.and_then(|at| at.civil(0)).map_or_else(String::new, |at| at.date()),
         marks.chain(state.own_tags()).collect::<Vec<_>>().join(", "),
     ]
 }
