@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 
 pub use period::{Period, UnknownPeriod};
 pub use range::{Edge, EmptyTimeRange, TimeRange};
-pub use words::{NoTimeWords, TimeWords, with_dates};
+pub use words::{NoTimeWords, TimeWords, month_names, weekday_names, with_dates};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

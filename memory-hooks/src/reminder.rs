@@ -2,12 +2,18 @@
 
 use memory_core::{Message, Node, NodeId, NodeRange, Role, text::floor_char_boundary};
 
-use crate::{Conversation, DerivedState, MemoryError, Statement, render, snapshot_cache::Snapshot};
+use memory_strategies::{has_matter, is_small_talk};
+
+use crate::{
+    Conversation, DerivedState, MemoryError, Statement, render, snapshot_cache::Snapshot, title::is_of_people,
+};
 
 /// Share of the budget for the last exchange, before the other sections.
 const EXCHANGE: f64 = 0.4;
 /// Messages from the end in which the last exchange is looked for.
 const END: u64 = 40;
+/// Messages of the last exchange of people.
+const LAST: usize = 4;
 
 /// State of a conversation when it was left: goal, decisions, open questions, the last exchange, and the time.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +59,8 @@ impl Conversation {
         .await
     }
 
-    /// The last message of the user that is a question or a wish, and the model's last words after it.
+    /// The last message of the user that is a question or a wish, and the model's last words after it; of people among
+    /// themselves, the last messages that say something.
     async fn last_exchange(&self, total: u64) -> Result<Vec<Spoken>, MemoryError> {
         let first = NodeId::new(total.saturating_sub(END) + 1);
         let run = first.zip(NodeId::new(total)).and_then(|(first, last)| NodeRange::new(first, last));
@@ -68,10 +75,20 @@ impl Conversation {
         let is_said = |node: &&Node| {
             !node.is_hidden() && !node.message.keep_out_of_summaries && !said(&node.message).trim().is_empty()
         };
-        let asked = nodes.iter().rev().filter(is_said).find(|node| node.message.begins_prompt());
-        let answered = nodes.iter().rev().filter(is_said).find(|node| node.message.role == Role::Assistant);
+        let nodes: Vec<_> = nodes.iter().filter(is_said).collect();
+        if is_of_people(nodes.iter().copied()) {
+            let of_matter = nodes.iter().rev().filter(|node| {
+                let text = said(&node.message);
+                has_matter(&text) && !is_small_talk(&text)
+            });
+            let mut last: Vec<_> = of_matter.take(LAST).map(|node| spoken(node)).collect();
+            last.reverse();
+            return Ok(last);
+        }
+        let asked = nodes.iter().rev().find(|node| node.message.begins_prompt());
+        let answered = nodes.iter().rev().find(|node| node.message.role == Role::Assistant);
         let answered = answered.filter(|answer| asked.is_none_or(|asked| answer.id > asked.id));
-        Ok(asked.into_iter().chain(answered).map(spoken).collect())
+        Ok(asked.into_iter().chain(answered).map(|node| spoken(node)).collect())
     }
 }
 

@@ -7,15 +7,22 @@ use memory_core::{
     port::{ConversationState, Store},
 };
 
-use memory_strategies::Subjects;
+use memory_strategies::{Subject, Subjects};
 
 use crate::{MemoryError, state::is_model};
 
 /// Messages at the beginning of a conversation that its title is derived from.
 pub(crate) const BEGINNING: u64 = 8;
 
-/// Messages at the beginning whose subjects are the title of a conversation without a request.
-const SUBJECTS_OF: u64 = 64;
+/// Runs of messages that the title of a talk between people is derived from, and the messages of each.
+const WINDOWS: u64 = 4;
+const WINDOW: u64 = 48;
+/// Messages of the beginning in which a meeting is opened.
+const OPENING: usize = 40;
+/// Subjects that are looked at, least messages that mention each, and most of them in a title.
+const MOST_NAMED: usize = 12;
+const SPREAD: u64 = 4;
+const NAMED: usize = 3;
 
 /// The title of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,44 +57,79 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
         return Ok(None);
     };
     let read = store.readable_nodes(id, run).await?;
-    let is_of_people = nodes > BEGINNING && is_of_people(&read.nodes);
-    let first = of_beginning(&read.nodes).filter(|_| !is_of_people);
-    let text = match first {
-        Some(first) => Some(first),
-        None => of_subjects(store, id, nodes).await?.or_else(|| of_beginning(&read.nodes)),
+    let text = if nodes > BEGINNING && is_of_people(&read.nodes) {
+        of_people(store, id, nodes).await?
+    } else {
+        of_beginning(&read.nodes)
     };
     Ok(text.map(|text| Title { text, is_derived: true }))
 }
 
 /// True if people speak among themselves, so that nobody makes a request: a person in the model's place, or several
 /// users.
-fn is_of_people(nodes: &[Node]) -> bool {
-    let has_model = nodes.iter().any(|node| is_model(&node.message));
-    let names: BTreeSet<_> = nodes.iter().filter_map(|node| node.message.speaker.as_deref()).collect();
+pub(crate) fn is_of_people<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> bool {
+    let (mut has_model, mut names) = (false, BTreeSet::new());
+    for node in nodes {
+        has_model |= is_model(&node.message);
+        names.extend(node.message.speaker.as_deref());
+    }
     !has_model && names.len() > 1
 }
 
-/// A title of the three heaviest subjects of the first messages; `None` for fewer than two.
-async fn of_subjects(store: &dyn Store, id: &ConversationId, nodes: u64) -> Result<Option<String>, MemoryError> {
-    let Some(run) = NodeId::new(nodes.min(SUBJECTS_OF)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
-        return Ok(None);
-    };
-    let mut subjects = Subjects::default();
-    let read = store.readable_nodes(id, run).await?;
-    let is_said = |node: &&Node| {
-        let message = &node.message;
-        !node.is_hidden() && !message.keep_out_of_summaries && !matches!(message.said_as(), Role::Tool | Role::System)
-    };
-    for node in read.nodes.iter().filter(is_said) {
-        subjects.add(node.id, &words(&node.message), &node.topics);
+/// A title for a talk between people, who make no request: what its opening names, or else the subjects that are spread
+/// over it, or else who speaks and when.
+async fn of_people(store: &dyn Store, id: &ConversationId, nodes: u64) -> Result<Option<String>, MemoryError> {
+    let (mut subjects, mut opening, mut speakers, mut first_at) = (Subjects::default(), None, Vec::new(), None);
+    for run in windows(nodes) {
+        let read = store.readable_nodes(id, run).await?;
+        let said: Vec<_> = read.nodes.iter().filter(|node| is_said(node)).collect();
+        let texts: Vec<_> = said.iter().map(|node| words(&node.message)).collect();
+        for (node, text) in said.iter().zip(&texts) {
+            let speaker = node.message.speaker_or_role();
+            if !speakers.iter().any(|known| known == speaker) {
+                speakers.push(speaker.to_owned());
+                subjects.leave_out(speaker);
+            }
+            subjects.add(node.id, text, &node.topics);
+            first_at = first_at.or(Some(node.at).filter(|at| at.is_known()));
+        }
+        if run.first() == NodeId::FIRST {
+            opening = memory_strategies::opening(texts.iter().take(OPENING).map(String::as_str));
+        }
     }
-    // Speakers are no matter.
-    let speakers: BTreeSet<_> = read.nodes.iter().filter_map(|node| node.message.speaker.as_deref()).collect();
-    let is_speaker = |name: &str| speakers.iter().any(|speaker| speaker.split_whitespace().any(|part| part == name));
-    let named = subjects.top(3 + speakers.len(), 2, run.last());
-    let named: Vec<_> =
-        named.into_iter().map(|subject| subject.name).filter(|name| !is_speaker(name)).take(3).collect();
-    Ok((named.len() > 1).then(|| named.join(", ")))
+    if opening.is_some() {
+        return Ok(opening);
+    }
+    let last = NodeId::new(nodes).unwrap_or(NodeId::FIRST);
+    let is_spread =
+        |subject: &Subject| subject.is_named && 3 * subject.first.get() <= nodes && 3 * subject.last.get() > 2 * nodes;
+    let spread = subjects.top(MOST_NAMED, SPREAD, last).into_iter().filter(is_spread).map(|subject| subject.name);
+    let named: Vec<_> = spread.take(NAMED).collect();
+    let is_pair = speakers.len() == 2;
+    let others = speakers.split_off(speakers.len().min(NAMED));
+    let more = Some(format!("+{}", others.len())).filter(|_| !others.is_empty());
+    let who = speakers.into_iter().chain(more).collect::<Vec<_>>().join(", ");
+    let what = named.join(", ");
+    Ok(Some(match (named.len(), first_at.and_then(|at| at.civil(0))) {
+        (0, Some(day)) => format!("{who}, {}", day.date()),
+        (0, None) => who,
+        (1, _) => format!("{who}: {what}"),
+        _ if is_pair => format!("{who}: {what}"),
+        _ => what,
+    }))
+}
+
+/// Runs of messages spread over a conversation, from its first message to its last.
+fn windows(nodes: u64) -> Vec<NodeRange> {
+    let at = |part: u64| nodes.saturating_sub(WINDOW) * part / (WINDOWS - 1) + 1;
+    let run = |part| NodeRange::new(NodeId::new(at(part))?, NodeId::new((at(part) + WINDOW - 1).min(nodes))?);
+    NodeRange::merge((0..WINDOWS).filter_map(run).collect())
+}
+
+/// True if a person or a model says a message that may be shown.
+fn is_said(node: &Node) -> bool {
+    let message = &node.message;
+    !node.is_hidden() && !message.keep_out_of_summaries && !matches!(message.said_as(), Role::Tool | Role::System)
 }
 
 /// A title by the first user's message with content, or else by the model's, or else by any words. Messages that are

@@ -103,6 +103,23 @@ impl TimeWords {
     }
 }
 
+/// Words that name a month in a language that [`TimeWords`] reads, in lower case, English first. Words that also mean
+/// something else are left out: "may", French "mars".
+pub fn month_names() -> impl Iterator<Item = &'static str> {
+    tables::TABLES.iter().flat_map(|table| table.months).flat_map(unmarked)
+}
+
+/// Words that name a day of the week, as [`month_names`].
+pub fn weekday_names() -> impl Iterator<Item = &'static str> {
+    tables::TABLES.iter().flat_map(|table| table.weekdays).flat_map(unmarked)
+}
+
+/// The single words of a list that are sure.
+fn unmarked(list: &'static str) -> impl Iterator<Item = &'static str> {
+    let words = list.split('|').map(|word| word.trim().trim_start_matches('?'));
+    words.filter(|word| !word.is_empty() && !word.contains([' ', '~', '!', '^']))
+}
+
 impl FromStr for TimeWords {
     type Err = NoTimeWords;
 

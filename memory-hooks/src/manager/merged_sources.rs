@@ -60,7 +60,7 @@ impl Writer<'_> {
         SummarySource::new(child.body.span, text).metadata(metadata)
     }
 
-    /// The readable messages under SUMMARYs that are short enough.
+    /// The readable messages under SUMMARYs, long ones in the words of these.
     async fn said(&self, children: &[Summary]) -> Result<BTreeMap<NodeId, SummarySource>, MemoryError> {
         // The hash of a "(lost)" SUMMARY does not cover its message, even if that was restored since.
         let of_one = |child: &&Summary| {
@@ -71,9 +71,14 @@ impl Writer<'_> {
         for chunk in nodes.chunks(AT_ONCE) {
             for run in NodeRange::merge(chunk.to_vec()) {
                 let read = self.ports.store.readable_nodes(self.conversation, run).await?;
-                for node in read.nodes.iter().filter(|node| is_short(node)) {
+                for node in &read.nodes {
                     let mut source = self.message(node, SummaryMetadata::default());
-                    source.text = dated(node, &source.text);
+                    let of_node = |child: &&Summary| child.body.span.first() == node.id;
+                    if is_short(node) {
+                        source.text = dated(node, &source.text);
+                    } else if let Some(child) = children.iter().find(of_node).filter(|_| !source.text.is_empty()) {
+                        source.text = self.told(child).text;
+                    }
                     said.insert(node.id, source);
                 }
             }

@@ -47,6 +47,7 @@ impl Reader {
             return;
         }
         let text = words(message);
+        message.speaker.iter().for_each(|name| self.subjects.leave_out(name));
         self.subjects.add(node.id, &text, &node.topics);
         self.open.add(node, &text);
         self.said += 1;
@@ -105,9 +106,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// True if the later half names most of its subjects.
+    /// True if the later half names most of its subjects; a single one is named anywhere.
     fn is_taken_up(&self) -> bool {
-        !self.matter.is_empty() && 3 * self.later.len() >= 2 * self.matter.len()
+        self.matter.len() > 1 && 3 * self.later.len() >= 2 * self.matter.len()
     }
 }
 

@@ -69,6 +69,46 @@ fn conversations_are_listed_by_last_update_with_a_title_each() {
     assert_eq!((listing.conversations.len(), listing.more, listing.archived), (1, 2, 0));
 }
 
+/// A talk of people in May 2023, a minute apart.
+fn talk(memory: &Memory, conversation: &str, said: &[(&str, &str)]) {
+    let message = |(index, (speaker, text)): (i64, &(&str, &str))| {
+        (Message::user(*text).speaker(*speaker), Timestamp::from_millis(MAY + DAY / 2 + index * 60_000))
+    };
+    block_on(memory.conversation(other(conversation)).append_batch((0..).zip(said).map(message).collect())).unwrap();
+}
+
+#[test]
+fn a_talk_of_people_is_called_by_its_opening_or_by_what_it_is_spread_over_or_by_who_speaks() {
+    let world = World::new();
+    let small = [("Ana", "Nice to be here."), ("Ben", "My cat sleeps."), ("Ana", "My dog, too."), ("Ben", "Good.")];
+    let title = |name: &str, said: &[(&str, &str)]| {
+        talk(&world.memory, name, said);
+        block_on(world.memory.conversation(other(name)).title()).unwrap().unwrap().text
+    };
+    let many = |said: &[(&'static str, &'static str)]| said.repeat(3);
+    let opened = [&small[..], &[("Ana", "So this is our first budget meeting .")], &many(&small)].concat();
+    assert_eq!(title("opened", &opened), "First budget meeting");
+    let spread = [("Ana", "The plan of Kestrel waits."), ("Ben", "Ask Oslo and Kestrel."), ("Ana", "Is Oslo ready?")];
+    assert_eq!(title("spread", &spread.repeat(4)), "Ana, Ben: Kestrel, Oslo");
+    assert_eq!(title("small", &many(&small)), "Ana, Ben, 2023-05-01");
+    let crowd = ["Ana", "Ben", "Cem", "Dora", "Emil"].map(|name| (name, "Yes, fine."));
+    assert_eq!(title("crowd", &crowd.repeat(2)), "Ana, Ben, Cem, +2, 2023-05-01");
+}
+
+#[test]
+fn a_reminder_of_people_ends_with_what_they_said_last() {
+    let world = World::new();
+    let said = [
+        ("Ana", "The barn near the river is ours."),
+        ("Ben", "The key hangs at 7 Rose Street."),
+        ("Ana", "Great, thanks!"),
+        ("Ben", "Bye!"),
+    ];
+    talk(&world.memory, "barn", &said);
+    let reminder = block_on(world.memory.conversation(other("barn")).reminder(400)).unwrap();
+    assert_eq!(reminder.nodes.iter().map(|node| node.get()).collect::<Vec<_>>(), [1, 2], "{}", reminder.text);
+}
+
 #[test]
 fn a_title_that_is_taken_back_is_derived_again() {
     let world = three();

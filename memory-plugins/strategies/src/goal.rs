@@ -3,11 +3,12 @@
 use std::sync::LazyLock;
 
 use crate::{
-    phrases::{Phrases, word_lists},
-    spoken::{offset, spoken},
+    phrases::{MONTHS, Phrases, WEEKDAYS, word_lists},
+    sentences::whole_sentences,
+    spoken::{offset, spoken_lines},
     terms::is_common,
     title::is_let,
-    words::{Form, Word, words},
+    words::{Form, Word, key, words},
 };
 
 /// Phrases that state a goal.
@@ -31,14 +32,13 @@ const WISHED: &str = "i want to | i'd like to | i would like to | we want to | w
 word_lists! {
     /// Words before a phrase that make it a question or a condition.
     DEPENDS = "do did does should would if when why what how that because where whether given considering since of";
+    /// First words of a request, and words that stand for something said before.
+    REQUESTS = "can could would will please help";
+    POINTS = "this these those it them that";
+    /// Words before "help me" that make it a statement, unless "you" precedes them.
+    WILLS = "will would could can might may to";
     /// First words of phrases about oneself, which begin a clause.
     OWN = "i i'm i'd we we're we'd ich wir je";
-    /// Names of months.
-    MONTHS = "january february march april may june july august september october november december";
-    MONTHS_OF_OTHERS = "januar februar märz mai juni juli oktober dezember janvier février mars avril juin juillet août \
-        septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre \
-        noviembre diciembre";
-    WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday";
     /// Words before a date.
     BEFORE_DATES = "on by until till before from of the at am bis zum vom der den le avant el antes";
     /// Words before a clause.
@@ -49,6 +49,8 @@ static LEXICON: LazyLock<Phrases<bool>> = LazyLock::new(|| Phrases::listed(&[(tr
 
 static SHARED_GOALS: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), SHARED)]));
 
+/// Maximum bytes of a goal; a longer one is a brief.
+const LONGEST: usize = 320;
 /// Minimum informative words of a goal; "Let's do that" has none.
 const FEWEST: usize = 2;
 
@@ -68,7 +70,8 @@ pub struct Goal {
 
 /// True if a word is the name of a month.
 pub(crate) fn is_month(word: &Word<'_>) -> bool {
-    MONTHS.contains(&word.key) && !word.text.starts_with(char::is_lowercase) || MONTHS_OF_OTHERS.contains(&word.key)
+    // "May" and "march" are also verbs.
+    word.text == "May" || MONTHS.contains(&word.key) && word.text != "march"
 }
 
 /// True if a word is of a date or an amount, which is no subject.
@@ -115,7 +118,8 @@ pub fn without_date(text: &str) -> Option<String> {
 #[must_use]
 pub fn goal(text: &str) -> Option<Goal> {
     let (mut stated, mut wished) = (None, None);
-    for sentence in spoken(text) {
+    let lines = spoken_lines(text).flat_map(|line| whole_sentences(line.text));
+    for sentence in lines.filter(|sentence| is_quotable(sentence) && !points(sentence)) {
         let Some(is_stated) = states(sentence) else { continue };
         let is_labelled =
             sentence.trim_start_matches('*').split_once(':').is_some_and(|(label, _)| is_goal(label.trim()));
@@ -124,6 +128,19 @@ pub fn goal(text: &str) -> Option<Goal> {
         if is_stated { stated = Some(goal) } else { wished = wished.or(Some(goal)) }
     }
     stated.or(wished)
+}
+
+/// True for a request about what another sentence says: "Can you help me find the root of this function?"
+fn points(sentence: &str) -> bool {
+    let all: Vec<Word<'_>> = words(sentence).collect();
+    let requests = all.first().is_some_and(|first| REQUESTS.contains(&first.key));
+    requests && all.iter().any(|word| POINTS.contains(&word.key))
+}
+
+/// True if a sentence can stand for itself: short, no example or formula, and no announcement of a list.
+fn is_quotable(sentence: &str) -> bool {
+    let is_open = sentence.ends_with([':', '：', '"', '”']) || sentence.starts_with(['"', '“', '„', '«', '[', '(']);
+    sentence.len() <= LONGEST && !is_open && !sentence.contains(['\\', '^', '=', '{', '}'])
 }
 
 /// `true` if a sentence states a goal, `false` if it expresses a wish; `None` for neither.
@@ -139,8 +156,12 @@ fn states(sentence: &str) -> Option<bool> {
         let informative = |word: &&Word<'_>| word.form == Form::Figure || !is_common(word);
         all.iter().skip(after).filter(informative).count() >= FEWEST
     };
-    // "Do I need to", "if we want to"
-    let is_free = |at: usize| at.checked_sub(1).and_then(|at| keys.get(at)).is_none_or(|key| !DEPENDS.contains(key));
+    // "Do I need to", "if we want to", "this habit will help me"
+    let is_free = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| keys.get(at));
+        let is_by_you = at.checked_sub(2).and_then(|at| keys.get(at)) == Some(&key("you"));
+        before.is_none_or(|before| !DEPENDS.contains(before) && (is_by_you || !WILLS.contains(before)))
+    };
     // "A project I am working on" tells something by the way.
     let begins = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| all.get(at));
@@ -213,6 +234,28 @@ mod tests {
         for none in ["I may sell the boat.", "Sell 3 boats.", "Sell the boat by May 3, 2024, for 900 euros."] {
             assert_eq!(without_date(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_goal_is_whole_or_none() {
+        let long =
+            format!("I want to move the invoices to the ledger{}.", ", then the letters and the photos".repeat(9));
+        check(&long, None);
+        check("I want to take these along on the ferry:\n- the boat\n- the dog", None);
+        check("\"I want to sell the old boat in Ghent.\" is what Ben wrote.", None);
+        check("I drew the curve. Can you help me find the roots of this curve?", None);
+        check("I want to solve x^2 = 16 for the roots of the curve.", None);
+        check("I'm trying to save $900 for the old boat.", Some(("I'm trying to save $900 for the old boat.", false)));
+    }
+
+    #[test]
+    fn help_that_is_told_of_is_not_wished_for() {
+        check("This habit will help me sleep in the winter.", None);
+        check("I wonder if a lamp could help me read in the cellar.", None);
+        check(
+            "I wonder if you could help me paint the cellar.",
+            Some(("I wonder if you could help me paint the cellar.", false)),
+        );
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod gist;
 mod goal;
 mod language;
 mod markup;
+mod opening;
 mod phrases;
 mod reading;
 mod references;
@@ -52,6 +53,7 @@ mod words;
 
 pub use gist::Gist;
 pub use goal::{Goal, goal, without_date};
+pub use opening::opening;
 pub use references::{
     Backward, Reference, backward, goes_on, is_offer, is_undecided, leaves_open, questions, speaks_of_earlier,
 };

@@ -1,6 +1,8 @@
 //! A lookup table of words and phrases by word keys.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
+
+use memory_core::time::{month_names, weekday_names};
 
 use crate::words::{KeyMap, KeySet, key, words};
 
@@ -96,6 +98,10 @@ fn spellings(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let curved = text.contains('\'').then(|| Cow::Owned(text.replace('\'', "’")));
     std::iter::once(Cow::Borrowed(text)).chain(curved)
 }
+
+/// Keys of the names of months, and of days of the week, in all languages that are read.
+pub(crate) static MONTHS: LazyLock<KeySet> = LazyLock::new(|| month_names().map(key).collect());
+pub(crate) static WEEKDAYS: LazyLock<KeySet> = LazyLock::new(|| weekday_names().map(key).collect());
 
 /// Keys of the blank-separated words, in both spellings.
 pub(crate) fn word_keys(list: &str) -> KeySet {

@@ -18,6 +18,17 @@ pub(crate) struct Segment {
     /// True if it begins its sentence, and true if it ends it; both, unless the sentence is very long.
     pub begins: bool,
     pub ends: bool,
+    /// The label at its beginning: a heading, or the emphasized beginning of an item.
+    pub label: Option<Label>,
+}
+
+/// A label of a part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// End of the label in the text of its segment.
+    pub end: usize,
+    /// 0 for a heading, 1 for an item, 2 for an item within another.
+    pub depth: u8,
 }
 
 /// The kind of a segment in its message.
@@ -46,7 +57,7 @@ pub(crate) fn cut(source: usize, text: &str, out: &mut Vec<Segment>) {
 }
 
 fn cut_part(source: usize, text: &str, out: &mut Vec<Segment>) {
-    let mut cutter = SegmentCutter { source, out, paragraph: String::new(), line: String::new() };
+    let mut cutter = SegmentCutter { source, out, paragraph: String::new(), line: String::new(), label: None };
     let mut fence: Option<(char, usize)> = None;
     let mut last_length = 0;
     let mut table = Table::default();
@@ -74,7 +85,10 @@ fn cut_part(source: usize, text: &str, out: &mut Vec<Segment>) {
             Line::Heading(title) => cutter.whole(title, Kind::Heading, push_plain),
             Line::Row(row) => cutter.row(row, &mut table),
             Line::Data(data) => cutter.whole(data, Kind::Data, push_data),
-            Line::Item(item) => cutter.join(item),
+            Line::Item(item) => {
+                cutter.label = label(line, item);
+                cutter.join(item);
+            }
             Line::Text(text) => {
                 let wrapped = last_length >= WRAPPED || text.starts_with(char::is_lowercase);
                 if !wrapped || cutter.paragraph.ends_with(['.', '!', '?', ':', '。', '！', '？']) {
@@ -87,6 +101,16 @@ fn cut_part(source: usize, text: &str, out: &mut Vec<Segment>) {
     }
     cutter.end_paragraph();
     cutter.end_table(&mut table);
+}
+
+/// The label of an item: "**Blue Line**: two hours".
+fn label(line: &str, item: &str) -> Option<Label> {
+    let (inner, behind) = item.strip_prefix("**")?.split_once("**")?;
+    let is_marked = behind.trim().is_empty() || behind.trim_start().starts_with([':', '-', '–', '—', '(']);
+    let mut plain = String::new();
+    push_plain(inner, &mut plain);
+    let depth = if line.starts_with([' ', '\t']) { 2 } else { 1 };
+    (is_marked || inner.trim_end().ends_with([':', '.'])).then_some(Label { end: plain.trim_end().len(), depth })
 }
 
 /// The table that is being read.
@@ -118,6 +142,8 @@ struct SegmentCutter<'a> {
     out: &'a mut Vec<Segment>,
     paragraph: String,
     line: String,
+    /// Label of the paragraph.
+    label: Option<Label>,
 }
 
 impl SegmentCutter<'_> {
@@ -140,6 +166,9 @@ impl SegmentCutter<'_> {
     fn whole(&mut self, text: &str, kind: Kind, push: fn(&str, &mut String)) {
         let mut line = std::mem::take(&mut self.line);
         push(text, &mut line);
+        if kind == Kind::Heading {
+            self.label = Some(Label { end: line.len(), depth: 0 });
+        }
         self.push_all(&line, kind);
         line.clear();
         self.line = line;
@@ -172,13 +201,15 @@ impl SegmentCutter<'_> {
     }
 
     fn push_all(&mut self, text: &str, kind: Kind) {
+        let mut label = self.label.take();
         for sentence in whole_sentences(text) {
             let mut pieces = pieces(sentence).map(str::trim).peekable();
             let mut begins = true;
             while let Some(piece) = pieces.next() {
                 let ends = pieces.peek().is_none();
                 if piece.chars().any(char::is_alphanumeric) {
-                    self.out.push(Segment { text: piece.to_owned(), kind, source: self.source, begins, ends });
+                    let label = label.take().filter(|label| label.end <= piece.len());
+                    self.out.push(Segment { text: piece.to_owned(), kind, source: self.source, begins, ends, label });
                 }
                 begins = false;
             }

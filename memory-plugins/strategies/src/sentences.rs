@@ -4,7 +4,10 @@
 
 use memory_core::text::floor_char_boundary;
 
-use crate::words::{is_unspaced, is_word_char};
+use crate::{
+    phrases::MONTHS,
+    words::{is_unspaced, is_word_char, key},
+};
 
 /// Maximum bytes of a piece; a longer "sentence" is a list, a log, or of a language without stops.
 const PIECE: usize = 360;
@@ -28,25 +31,13 @@ const BEGINNERS: &[&str] = &["ok", "okay", "yes", "btw", "thanks", "pls", "pleas
 /// Words after which a full stop does not end a sentence if a figure follows.
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
 
-/// Words behind a German ordinal, as in "am 3. Juni", "die 12. Kalenderwoche".
+/// Words behind a German ordinal other than months: "am 3. Jan", "die 12. Kalenderwoche".
 const COUNTED: &[&str] = &[
-    "januar",
-    "jänner",
-    "februar",
-    "märz",
-    "april",
-    "mai",
-    "juni",
-    "juli",
-    "august",
-    "september",
-    "oktober",
-    "november",
-    "dezember",
     "jan",
     "feb",
     "mär",
     "apr",
+    "may",
     "jun",
     "jul",
     "aug",
@@ -55,19 +46,6 @@ const COUNTED: &[&str] = &[
     "okt",
     "nov",
     "dez",
-    "january",
-    "february",
-    "march",
-    "may",
-    "june",
-    "july",
-    "october",
-    "december",
-    "januari",
-    "februari",
-    "maart",
-    "mei",
-    "augustus",
     "kalenderwoche",
     "kw",
     "woche",
@@ -281,7 +259,7 @@ fn is_ordinal(head: &str, after: &str) -> bool {
     let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let is_led =
         BEFORE_ORDINALS.contains(&last.to_lowercase().as_str()) && after.trim_start().starts_with(char::is_alphabetic);
-    is_led || COUNTED.contains(&next.as_str())
+    is_led || COUNTED.contains(&next.as_str()) || MONTHS.contains(&key(&next))
 }
 
 /// `sentence` if it is short enough, otherwise its pieces, cut after clauses, otherwise after words, otherwise

@@ -4,6 +4,7 @@ mod beginning;
 mod calls;
 mod choose;
 mod compose;
+mod outline;
 mod speakers;
 
 use memory_core::{
@@ -26,6 +27,7 @@ use self::{choose::choose, compose::Composer};
 ///   four words, cut after a clause or a word, and never before a word that may invert its meaning. A sentence of
 ///   another language is cut only before a last clause that begins with a conjunction and denies nothing, since its
 ///   verb or negation may come last.
+/// - A model's reply of at least three labelled parts is the sentence that leads it, and their labels.
 /// - A message of tool calls is the name of each tool with its path or command. Times of a plan, examples and headings
 ///   lead no summary, and a row of a table names its columns.
 /// - Words that programs put into a message are left out ([`said`](crate::said())). Tool results, code, tables and titles
@@ -45,7 +47,7 @@ pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy::new("spans", "6")
+        WrittenBy::new("spans", "7")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {

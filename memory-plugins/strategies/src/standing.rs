@@ -210,7 +210,10 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     // The label itself may state a change: "Moved: …".
     let labelled = crate::words::keys(sentence);
-    made(kind, offset(text, sentence) + start, end - start, [subject(&all), things(&all)], [&keys, &labelled])
+    let said =
+        made(kind, offset(text, sentence) + start, end - start, [subject(&all), things(&all)], [&keys, &labelled])?;
+    let is_rule = kind == StandingKind::Instruction;
+    Some(Standing { is_conditional: is_rule && announcing::is_conditional(&Sentence::of(part)), ..said })
 }
 
 /// True if a label is followed by advice: "Decision: Decide to wait".
@@ -236,7 +239,8 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     let sentence = &Sentence::of(sentence);
     if speaker == Speaker::User && is_rule(sentence) {
         // A rule is kept whole, because a part that is cut off might limit it.
-        return said(StandingKind::Instruction, text, sentence, sentence.whole()?, None);
+        let rule = said(StandingKind::Instruction, text, sentence, sentence.whole()?, None)?;
+        return Some(Standing { is_conditional: announcing::is_conditional(sentence), ..rule });
     }
     if let Some(part) = decided(sentence) {
         let decision = said(StandingKind::Decision, text, sentence, part, None)?;
@@ -339,7 +343,7 @@ fn made(
     }
     Some(Standing {
         kind,
-        is_conditional: kind == StandingKind::Instruction && announcing::is_conditional(all),
+        is_conditional: false,
         at: u32::try_from(at).ok()?,
         bytes: u16::try_from(bytes).ok()?,
         terms: terms.into(),

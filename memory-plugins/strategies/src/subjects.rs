@@ -1,10 +1,12 @@
 //! Subjects of a conversation with their times: words, weighted by the number of messages that contain them.
 
+use std::ops::Range;
+
 use memory_core::NodeId;
 
 use crate::{
     gist::Gist,
-    phrases::word_lists,
+    phrases::{MONTHS, WEEKDAYS, word_lists},
     spoken::spoken,
     standing::scrapped,
     terms::is_common,
@@ -19,6 +21,10 @@ const LONGEST: usize = 40;
 const HALF_LIFE: f64 = 400.0;
 /// Messages in which what was scrapped may still be named without being a subject again.
 const AFTERMATH: u64 = 3;
+/// Fewest messages that make two plain words a phrase.
+const FEWEST: u64 = 3;
+/// Fewest letters of a word of a phrase, and of the short form of a name.
+const SHORT: usize = 3;
 /// The weight of a name relative to a word.
 const NAME: f64 = 1.6;
 /// The weight of a name of two words relative to its single words, which occur at least as often.
@@ -27,50 +33,38 @@ const WHOLE_NAME: f64 = 1.3;
 word_lists! {
     /// Common words of talk that are never its subject: answers, verbs of deciding and saying, days and months.
     OF_TALK = "noted gladly fine decide decided agree agreed choose chose chosen settled perfect absolutely \
-        certainly definitely correct understood exactly indeed alright sorry apology question answer mean \
-        meant wrong right idea minute hour today tomorrow yesterday tonight week weekend month year monday \
-        tuesday wednesday thursday friday saturday sunday january february march april june july august \
-        september october november december please welcome course quite almost already another anything \
-        something everything nothing somebody anybody everybody little better best found given taken made \
-        told asked goal name date zero one two three four five six seven eight nine ten hundred thousand \
-        first second third";
+        certainly definitely correct understood exactly indeed alright sorry apology question answer mean meant \
+        wrong right idea minute hour today tomorrow yesterday tonight week weekend month year please welcome \
+        course quite almost already another anything something everything nothing somebody anybody everybody \
+        little better best found given taken made told asked goal name date zero one two three four five six \
+        seven eight nine ten hundred thousand first second third";
     /// Numerals, units, days and months of other languages, and English units; pronouns and courtesies.
-    COUNTED = "yourself yourselves myself himself herself itself ourselves themselves oneself blank favour favor kinda \
-        gonna wanna gotta dunno euro dollar pound franc yen rupee cent percent kilo kilogram gram litre liter metre \
-        meter kilometre kilometer mile inch foot feet degree second pair dozen couple half quarter twice noon midnight \
-        eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty \
-        seventy eighty ninety million billion fourth fifth sixth seventh eighth ninth tenth afternoon decade century \
-        jahr jahre jahren woche wochen monat monate monaten tag tage tagen stunde stunden minute minuten sekunde \
-        sekunden uhr abend abends morgen morgens mittag nachmittag vormittag nacht nachts wochenende hälfte paar mal \
-        euros prozent grad meter kilometer liter stück zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig \
-        dreißig vierzig fünfzig hundert tausend erste ersten zweite zweiten dritte dritten heute gestern montag dienstag \
-        mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember frühjahr \
-        sommer herbst winter ende anfang mitte frau herr leute mensch menschen sache sachen ding dinge \
-        jour jours semaine semaines mois an ans année années heure heures minutes matin soir nuit midi weekend deux trois \
-        quatre cinq sept huit neuf dix onze douze vingt trente quarante cinquante cent mille lundi mardi mercredi jeudi \
-        vendredi samedi dimanche janvier février mars avril juin juillet août septembre octobre novembre décembre \
-        moitié fois fin début monsieur madame gens chose choses hier demain aujourd'hui \
-        día días semana semanas mes meses año años hora horas minuto minutos mañana tarde noche dos tres cuatro cinco \
-        seis siete ocho nueve diez once doce quince veinte treinta cuarenta cincuenta sesenta cien mil lunes martes \
-        miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio septiembre octubre \
-        noviembre diciembre mitad vez veces gente cosa cosas señor señora fin ayer hoy \
-        dia dias ano anos hora horas manhã noite duas três sete oito nove dez vinte trinta segunda terça quarta quinta \
-        sexta janeiro fevereiro março maio junho julho setembro outubro novembro dezembro metade coisa coisas \
-        giorno giorni settimana settimane mese mesi anno anni ora ore minuti mattina sera notte due tre quattro cinque \
-        sei sette otto nove dieci venti lunedì martedì mercoledì giovedì venerdì sabato domenica gennaio febbraio \
-        aprile maggio giugno luglio settembre ottobre dicembre metà volta cosa \
-        dag dagen weken maand maanden jaar uur minuten avond ochtend nacht twee drie vijf zes zeven negen tien maandag \
-        dinsdag woensdag donderdag vrijdag zaterdag zondag januari februari maart mei augustus helft keer \
-        yıl yıllar ay hafta gün saat dakika akşam sabah iki üç dört beş altı yedi sekiz dokuz yirmi otuz elli yüz bin \
-        pazartesi salı çarşamba perşembe cuma cumartesi pazar lira \
-        год года лет месяц месяца месяцев неделя недели недель неделю день дня дней час часа часов минут минуты вечер \
-        вечером утро утром ночь раз рублей рубля евро два три четыре пять шесть семь восемь девять десять двадцать сто \
-        тысяч понедельник вторник среду четверг пятницу субботу воскресенье января февраля марта апреля мая июня июля \
-        августа сентября октября ноября декабря половина людей \
-        साल महीने महीना हफ्ते हफ़्ते दिन घंटे घंटा मिनट बजे रुपये शाम सुबह रात दो तीन चार पांच पाँच छह सात आठ नौ दस बीस \
-        सोमवार मंगलवार बुधवार गुरुवार शुक्रवार शनिवार रविवार लोग बात \
-        يوم أيام أسبوع شهر سنة ساعة دقيقة الساعة جنيه مساء صباح الصبح النهارده بكرة \
-        년 월 일 주 시간 분 원 오늘 내일 어제 이번 지난 다음";
+    COUNTED = "yourself yourselves myself himself herself itself ourselves themselves oneself blank favour \
+        favor kinda gonna wanna gotta dunno euro dollar pound franc yen rupee cent percent kilo kilogram gram \
+        litre liter metre meter kilometre kilometer mile inch foot feet degree second pair dozen couple half \
+        quarter twice noon midnight eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen \
+        twenty thirty forty fifty sixty seventy eighty ninety million billion fourth fifth sixth seventh eighth \
+        ninth tenth afternoon decade century jahr jahre jahren woche wochen monat monate monaten tag tage tagen \
+        stunde stunden minute minuten sekunde sekunden uhr abend abends morgen morgens mittag nachmittag \
+        vormittag nacht nachts wochenende hälfte paar mal euros prozent grad meter kilometer liter stück zwei \
+        drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig vierzig fünfzig hundert tausend \
+        erste ersten zweite zweiten dritte dritten heute gestern frühjahr sommer herbst winter ende anfang \
+        mitte frau herr leute mensch menschen sache sachen ding dinge jour jours semaine semaines mois an ans \
+        année années heure heures minutes matin soir nuit midi weekend deux trois quatre cinq sept huit neuf \
+        dix onze douze vingt trente quarante cinquante cent mille mars moitié fois fin début monsieur madame \
+        gens chose choses hier demain aujourd'hui día días semana semanas mes meses año años hora horas minuto \
+        minutos mañana tarde noche dos tres cuatro cinco seis siete ocho nueve diez once doce quince veinte \
+        treinta cuarenta cincuenta sesenta cien mil mitad vez veces gente cosa cosas señor señora fin ayer hoy \
+        dia dias ano anos hora horas manhã noite duas três sete oito nove dez vinte trinta segunda terça quarta \
+        quinta sexta metade coisa coisas giorno giorni settimana settimane mese mesi anno anni ora ore minuti \
+        mattina sera notte due tre quattro cinque sei sette otto nove dieci venti metà volta cosa dag dagen \
+        weken maand maanden jaar uur minuten avond ochtend nacht twee drie vijf zes zeven negen tien helft keer \
+        yıl yıllar ay hafta gün saat dakika akşam sabah iki üç dört beş altı yedi sekiz dokuz yirmi otuz elli \
+        yüz bin pazar lira год года лет месяц месяца месяцев неделя недели недель неделю день дня дней час часа \
+        часов минут минуты вечер вечером утро утром ночь раз рублей рубля евро два три четыре пять шесть семь \
+        восемь девять десять двадцать сто тысяч половина людей साल महीने महीना हफ्ते हफ़्ते दिन घंटे घंटा मिनट \
+        बजे रुपये शाम सुबह रात दो तीन चार पांच पाँच छह सात आठ नौ दस बीस लोग बात يوم أيام أسبوع شهر سنة ساعة \
+        دقيقة الساعة جنيه مساء صباح الصبح النهارده بكرة 년 월 일 주 시간 분 원 오늘 내일 어제 이번 지난 다음";
     /// Nouns and adjectives that fit any subject and name none.
     ORDINARY = "page test file problem part place people person man woman day lot bit kind type sort point case \
         fact reason result list number line end start side word world life work job line text code error issue \
@@ -93,7 +87,12 @@ word_lists! {
         effectiveness technical soft outcome finding external basic double lower upper extra actual slightly regular \
         optional dark original advice atmosphere encouragement discussion expression advantage statement background \
         basics side bath hand head \
-        opportunity potential quality ability skill knowledge understanding attention";
+        opportunity potential quality ability skill knowledge understanding attention huge tough tiny equal detailed informed \
+        positive negative minor major unexpected personal healthy older younger setting making taking getting keeping \
+        maintaining managing using having doing being special numerical critical separate nature context behavior \
+        behaviour inner outer warm easiest entry objective chair flying attempt sort overlap";
+    /// Words before a noun and its adjective.
+    ARTICLES = "the a an my our your his her their this its";
     /// Words before a noun.
     DETERMINERS = "the a an my our your his her their this its all some every of for \
         about with in on from le la les l un une des du de mon ma mes notre votre ce cette el los las una mi su \
@@ -118,6 +117,8 @@ pub struct Subject {
     pub first: NodeId,
     /// Last message that mentions it.
     pub last: NodeId,
+    /// True for a name, an identifier, or a phrase of two words.
+    pub is_named: bool,
     /// Weight, at least 0; grows with the number of messages that mention it, and with their recency.
     pub weight: f64,
 }
@@ -128,6 +129,8 @@ pub struct Subjects {
     tallies: KeyMap<Tally>,
     /// Words of what was scrapped, with the last message that did so.
     over: KeyMap<NodeId>,
+    /// Names that are no subjects, in lower case.
+    left_out: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -158,6 +161,24 @@ struct Mention<'a> {
 }
 
 impl Subjects {
+    /// Leaves out the name of a speaker, its parts and their short forms: "Rob" for "Robert".
+    pub fn leave_out(&mut self, name: &str) {
+        for word in words(name).map(|word| word.text.to_lowercase()) {
+            if !self.left_out.contains(&word) {
+                self.left_out.push(word);
+            }
+        }
+    }
+
+    fn is_left_out(&self, tally: &Tally) -> bool {
+        let is_of_name = |word: &str| {
+            let word = word.to_lowercase();
+            let is_short = |name: &String| word.chars().nth(SHORT - 1).is_some() && name.starts_with(&word);
+            self.left_out.iter().any(|name| *name == word || tally.form == Form::Capital && is_short(name))
+        };
+        tally.name.split(' ').all(is_of_name)
+    }
+
     /// Adds a message with this text, and the topics that its writer stated.
     pub fn add(&mut self, node: NodeId, text: &str, topics: &[String]) {
         let mut mentions: KeyMap<Mention<'_>> = KeyMap::default();
@@ -207,7 +228,18 @@ impl Subjects {
             let over = tally.keys.iter().filter_map(|key| self.over.get(key)).max();
             over.is_some_and(|over| tally.last.get() <= over.get() + AFTERMATH)
         };
-        let is_frequent = |tally: &&Tally| tally.messages >= least && tally.is_subject() && !is_over(tally);
+        // A phrase is one if it is most of what its rarer word is said for.
+        let said = |key: &u64| self.tallies.get(key).map_or(0, |tally| tally.messages);
+        let is_firm = |tally: &Tally| {
+            !tally.is_phrase() || tally.form == Form::Capital || {
+                let rarer = tally.keys.iter().map(said).min().unwrap_or(0);
+                tally.messages >= FEWEST && 2 * tally.messages >= rarer
+            }
+        };
+        let is_frequent = |tally: &&Tally| {
+            let is_said = tally.messages >= least && tally.is_subject() && is_firm(tally);
+            is_said && !is_over(tally) && !self.is_left_out(tally)
+        };
         let frequent = self.tallies.values().filter(is_frequent);
         let mut rated: Vec<_> = frequent.map(|tally| (tally.weight(last), tally)).collect();
         rated.sort_by(|(a_weight, a), (b_weight, b)| {
@@ -230,7 +262,14 @@ impl Subjects {
 impl Tally {
     /// True if it names something in at least half of its messages, and not only begins sentences.
     fn is_subject(&self) -> bool {
+        if self.is_phrase() && self.form != Form::Capital {
+            return 3 * self.nouns >= self.messages;
+        }
         self.form == Form::Identifier || 2 * self.names.max(self.nouns) >= self.messages
+    }
+
+    fn is_phrase(&self) -> bool {
+        self.keys[0] != self.keys[1]
     }
 
     fn recent_at(&self, node: NodeId) -> f64 {
@@ -240,9 +279,8 @@ impl Tally {
     }
 
     fn weight(&self, last: NodeId) -> f64 {
-        let is_phrase = self.keys[0] != self.keys[1];
         let of_form = match self.form {
-            _ if is_phrase => NAME * WHOLE_NAME,
+            _ if self.is_phrase() => NAME * WHOLE_NAME,
             Form::Capital if self.names * 2 >= self.messages => NAME,
             Form::Identifier => WHOLE_NAME,
             Form::Plain | Form::Capital | Form::Figure | Form::Unspaced => 1.0,
@@ -252,7 +290,8 @@ impl Tally {
 
     fn subject(&self, weight: f64) -> Subject {
         let (name, messages, first, last) = (self.name.clone(), self.messages, self.first, self.last);
-        Subject { name, messages, first, last, weight }
+        let is_named = self.is_phrase() || self.form == Form::Identifier || self.form == Form::Capital;
+        Subject { name, messages, first, last, is_named, weight }
     }
 }
 
@@ -276,13 +315,23 @@ fn mentioned(sentence: &str) -> Vec<Mention<'_>> {
         let gap = before.and_then(|before| sentence.get(before.at + before.text.len()..word.at)).unwrap_or_default();
         let goes_on = before.is_none_or(|before| before.form == Form::Capital && !is_common(before));
         is_title = word.form == Form::Capital && (is_title && goes_on || gap.contains(':'));
+        let next = all.get(index + 1);
+        if let Some(next) = next.filter(|next| may_be_phrase(sentence, word, next)) {
+            let (key, keys) = (phrase_key(word.key, next.key), [word.key, next.key]);
+            let text = sentence.get(word.at..next.at + next.text.len()).unwrap_or_default();
+            let is_noun = stands_as_noun(sentence, &all, index..index + 2);
+            found.push(Mention { key, keys, text, form: Form::Plain, is_name: false, is_noun });
+        }
         if !may_be_subject(word) {
             continue;
         }
         let is_name = word.form == Form::Capital && !is_title;
-        let is_noun = stands_as_noun(sentence, &all, index);
-        found.push(Mention { key: word.key, keys: [word.key; 2], text: word.text, form: word.form, is_name, is_noun });
-        let next = all.get(index + 1).filter(|next| word.form == Form::Capital && next.form == Form::Capital);
+        let is_noun = stands_as_noun(sentence, &all, index..index + 1);
+        // "Follow-Up" is a word of a title.
+        let is_joined = word.text.contains('-') && !word.text.contains(['_', '.', '/', '@', '\\']);
+        let form = if word.form == Form::Identifier && is_joined { Form::Capital } else { word.form };
+        found.push(Mention { key: word.key, keys: [word.key; 2], text: word.text, form, is_name, is_noun });
+        let next = next.filter(|next| word.form == Form::Capital && next.form == Form::Capital);
         if let Some(next) = next.filter(|next| may_be_subject(next))
             && sentence.get(word.at + word.text.len()..next.at) == Some(" ")
             && let Some(text) = sentence.get(word.at..next.at + next.text.len()).filter(|text| text.len() <= LONGEST)
@@ -294,11 +343,30 @@ fn mentioned(sentence: &str) -> Vec<Mention<'_>> {
     found
 }
 
-/// True if a word stands where a noun does: behind an article or preposition, and before a common word, a verb or a
-/// mark.
-fn stands_as_noun(sentence: &str, all: &[Word<'_>], index: usize) -> bool {
-    let Some(word) = all.get(index) else { return false };
-    let before = index.checked_sub(1).and_then(|before| all.get(before));
+/// True if two words may be a phrase of plain words: "remote control".
+fn may_be_phrase(sentence: &str, word: &Word<'_>, next: &Word<'_>) -> bool {
+    let is_plain = |word: &Word<'_>| {
+        let says_nothing = is_common(word) || OF_TALK.contains(&word.key) || COUNTED.contains(&word.key);
+        word.form == Form::Plain && word.text.len() >= SHORT && !says_nothing && !is_date(word)
+    };
+    let is_ordinary = |word: &Word<'_>| ORDINARY.contains(&word.key);
+    // "The invoice waits" looks like "the garden hoses".
+    let is_third = next.text.ends_with('s') && !next.text.ends_with("ss");
+    sentence.get(word.at + word.text.len()..next.at) == Some(" ")
+        && is_plain(word)
+        && is_plain(next)
+        && word.key != next.key
+        && !is_ordinary(word)
+        && !is_ordinary(next)
+        && !next.text.ends_with("ly")
+        && !is_third
+        && next.at + next.text.len() - word.at <= LONGEST
+}
+
+/// True if words stand where a noun does: behind an article or preposition, and before a common word, a verb or a mark.
+fn stands_as_noun(sentence: &str, all: &[Word<'_>], at: Range<usize>) -> bool {
+    let Some(word) = at.end.checked_sub(1).and_then(|last| all.get(last)) else { return false };
+    let before = at.start.checked_sub(1).and_then(|before| all.get(before));
     let ends = |next: &Word<'_>| {
         let gap = sentence.get(word.at + word.text.len()..next.at).unwrap_or_default();
         let is_verb = next.form == Form::Plain && (next.text.ends_with('s') || next.text.ends_with("ed"));
@@ -306,8 +374,10 @@ fn stands_as_noun(sentence: &str, all: &[Word<'_>], index: usize) -> bool {
     };
     // "Of finding" is an act; forms like this are rarely subjects.
     let is_form = word.form == Form::Plain && (word.text.ends_with("ing") || word.text.ends_with("ed"));
-    let is_named = before.is_some_and(|before| DETERMINERS.contains(&before.key));
-    is_named && !is_form && all.get(index + 1).is_none_or(ends)
+    // A preposition before two words may precede an act: "for setting boundaries".
+    let names = if at.len() > 1 { &ARTICLES } else { &DETERMINERS };
+    let is_named = before.is_some_and(|before| names.contains(&before.key));
+    is_named && !is_form && all.get(at.end).is_none_or(ends)
 }
 
 /// The name on one line, without a possessive.
@@ -329,6 +399,11 @@ fn given(topic: &str) -> Option<Mention<'_>> {
     (text.len() <= LONGEST).then_some(Mention { key, keys, text, form: Form::Capital, is_name: true, is_noun: false })
 }
 
+/// True for the name of a month or of a day.
+fn is_date(word: &Word<'_>) -> bool {
+    MONTHS.contains(&word.key) || WEEKDAYS.contains(&word.key)
+}
+
 fn may_be_subject(word: &Word<'_>) -> bool {
     let least = match word.form {
         // Pairs of characters are no words.
@@ -336,8 +411,11 @@ fn may_be_subject(word: &Word<'_>) -> bool {
         Form::Capital => 3,
         Form::Plain | Form::Identifier => 4,
     };
-    let says_nothing =
-        is_common(word) || OF_TALK.contains(&word.key) || COUNTED.contains(&word.key) || ORDINARY.contains(&word.key);
+    let says_nothing = is_date(word)
+        || is_common(word)
+        || OF_TALK.contains(&word.key)
+        || COUNTED.contains(&word.key)
+        || ORDINARY.contains(&word.key);
     !says_nothing && word.text.len() <= LONGEST && word.text.chars().nth(least - 1).is_some()
 }
 
@@ -386,6 +464,40 @@ mod tests {
     fn a_name_of_two_words_stands_for_both() {
         let talk = subjects(&["We met Maya Okafor's team.", "Then Maya Okafor called.", "Did Maya Okafor pay?"]);
         assert_eq!(names(&talk, 2, 3), ["Maya Okafor"]);
+    }
+
+    #[test]
+    fn a_phrase_of_plain_words_that_belong_together_is_a_subject() {
+        let talk = subjects(&[
+            "We draw a garden hose today.",
+            "The garden hose leaks.",
+            "Is the garden hose green?",
+            "A green hat is fine.",
+            "The garden is dry.",
+        ]);
+        assert_eq!(names(&talk, 2, 5)[0], "garden hose");
+        for texts in [
+            ["For setting boundaries we met.", "Of setting boundaries they spoke.", "By setting boundaries it ends."],
+            ["It is a huge fan.", "She is a huge fan.", "He is a huge fan."],
+            ["Use your hour effectively.", "Plan your hour effectively.", "Spend your hour effectively."],
+        ] {
+            let found = names(&subjects(&texts), 2, 3);
+            assert!(found.iter().all(|name| !name.contains(' ')), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn speakers_and_their_short_forms_are_no_subjects() {
+        let mut talk =
+            subjects(&["Hi Rob, how is Oslo?", "Ask Robert about Oslo.", "Did Rob like Oslo, Robinson too?"]);
+        talk.leave_out("Robert Lund");
+        assert_eq!(names(&talk, 1, 3), ["Oslo", "Robinson"]);
+    }
+
+    #[test]
+    fn words_of_titles_with_a_hyphen_are_no_names() {
+        let talk = subjects(&["**Follow-Up:** write to Ann.", "- Follow-Up: call Ben.", "Follow-Up by mail."]);
+        assert!(!names(&talk, 2, 3).contains(&"Follow-Up".to_owned()));
     }
 
     #[test]

@@ -7,12 +7,12 @@ use memory_core::text::floor_char_boundary;
 use crate::{
     cues::{Cues, cues},
     markup::push_plain,
-    phrases::Phrases,
+    phrases::{Phrases, phrase_lists, word_lists},
     said::said,
     sentences::closes,
     spoken::spoken,
     terms::is_common,
-    words::{Form, Word, keys, words},
+    words::{Form, KeySet, Word, keys, words},
 };
 
 /// Maximum bytes of a title.
@@ -105,28 +105,74 @@ const REQUESTS: &str = "can you help me | could you help me | can you help me to
 static REQUEST_PHRASES: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), REQUESTS)]));
 
 /// First words of a request that names nothing: "help me with that".
-const POINTS: [&str; 6] = ["that", "this", "it", "with", "out", "here"];
+const POINTS: [&str; 4] = ["that", "this", "it", "here"];
+
+/// Questions within a long sentence, which say what it is about: "I'm 60 and work a lot, how do I rest".
+const QUESTIONS: &str = "how can i | how do i | how should i | how could i | how can we | how do we | how should we | what should i | \
+                         what should we | what can i | what are some | what is the best | what's the best | what are the best | \
+                         how i can | how i could | how i should | how to best | wie kann ich | was soll ich | wie soll ich";
+static QUESTION_PHRASES: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), QUESTIONS)]));
+
+phrase_lists! {
+    /// Beginnings of a sentence about oneself.
+    OF_ONESELF = "i'm | i am | i feel | i've been | i have been | we're | we are";
+    /// Beginnings of an introduction.
+    INTRODUCES = "i'm | i am | my name is | this is | it's";
+}
+
+word_lists! {
+    /// Words before "help me" that make it a statement.
+    WILLS = "will would could can might may to should did does really always";
+    /// Words before a feeling or an intention.
+    DEGREES = "kinda a bit little really so still now just also pretty quite very feeling getting currently honestly somewhat \
+        slightly starting super";
+    /// Feelings and intentions, whose matter follows.
+    FEELINGS = "worried stressed curious concerned anxious confused struggling unsure excited nervous overwhelmed frustrated \
+        thinking interested stuck preparing planning looking focusing hoping torn afraid scared considering debating \
+        exploring wondering";
+    /// Intentions that need no preposition.
+    BARE = "considering debating exploring";
+    /// Words between a feeling and its matter.
+    PREPOSITIONS = "about with on by for at in into over of";
+    /// First words of a clause that a title leaves out.
+    CLAUSES = "i i'm i've i'd i'll we we're we've can could would will do does did is are how what which where when why who \
+        because since considering especially given though although even so but that's it's it they he she you please thanks";
+}
 
 /// Words of noise in speech.
 const NOISE: [&str; 10] = ["uh", "um", "uhm", "hmm", "mm", "mhm", "er", "erm", "huh", "mm-hmm"];
 
+/// True for a word of noise in speech.
+pub(crate) fn is_noise_word(word: &str) -> bool {
+    NOISE.iter().any(|noise| word.eq_ignore_ascii_case(noise))
+}
+
 /// True for a fragment or noise of speech: "To to handle", "How uh how we doing ?", "We 're going ?".
 fn is_noise(text: &str, all: &[Word<'_>]) -> bool {
-    let is_noise = |word: &Word<'_>| NOISE.iter().any(|noise| word.text.eq_ignore_ascii_case(noise));
     let repeats = |pair: &[Word<'_>]| matches!(pair, [a, b] if a.key == b.key && a.form != Form::Figure && a.form != Form::Unspaced);
     let is_transcript = text.contains(" '") || text.contains(" ?") || text.contains(" ,") || text.ends_with(" .");
     let informative = all.iter().filter(|word| word.form == Form::Figure || !is_common(word)).count();
-    all.iter().any(is_noise) || all.windows(2).any(repeats) || is_transcript && informative < 3
+    all.iter().any(|word| is_noise_word(word.text)) || all.windows(2).any(repeats) || is_transcript && informative < 3
 }
 
 /// The matter of a request within a sentence, if it says what is asked for.
 fn requested<'t>(text: &'t str, all: &[Word<'_>]) -> Option<&'t str> {
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    let (at, length) = (1..keys.len())
-        .find_map(|at| Some((at, REQUEST_PHRASES.at(keys.get(at..)?).map(|(length, ())| length).max()?)))?;
+    let find = |phrases: &Phrases<()>| {
+        // "This habit will help me rest" asks for nothing.
+        let is_free = |at: usize| keys.get(at - 1).is_none_or(|before| !WILLS.contains(before));
+        let at = |at: usize| Some((at, phrases.at(keys.get(at..)?).map(|(length, ())| length).max()?));
+        (1..keys.len()).filter(|index| is_free(*index)).find_map(at)
+    };
+    let Some((at, length)) = find(&REQUEST_PHRASES) else {
+        // A short sentence says it better itself.
+        let (at, _) = find(&QUESTION_PHRASES).filter(|_| text.len() > LONGEST)?;
+        return text.get(all.get(at)?.at..);
+    };
     let rest = all.get(at + length..)?;
     let informative = rest.iter().filter(|word| !is_common(word)).count();
-    let points = rest.first().is_some_and(|first| POINTS.contains(&first.text));
+    // "Help me with that", "help me solve it if …"
+    let points = rest.iter().take(2).any(|word| POINTS.contains(&word.text));
     (informative > 1 && !points).then(|| text.get(rest.first()?.at..)).flatten()
 }
 
@@ -165,10 +211,11 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
         text.get(end..).unwrap_or_default()
     };
     let (mut first, mut asks) = (0, false);
-    while let Some((length, opener)) =
-        OPENING.at(keys.get(first..).unwrap_or_default()).max_by_key(|(length, _)| *length)
-        && !is_let(all.get(first..first + length).unwrap_or_default(), first > 0)
-    {
+    loop {
+        first += introduction(text, all.get(first..).unwrap_or_default());
+        let opener = OPENING.at(keys.get(first..).unwrap_or_default()).max_by_key(|(length, _)| *length);
+        let is_opener = |length: usize| !is_let(all.get(first..first + length).unwrap_or_default(), first > 0);
+        let Some((length, opener)) = opener.filter(|(length, _)| is_opener(*length)) else { break };
         first += length;
         asks |= *opener == Opener::Asks;
         let is_name = all.get(first).is_some_and(|word| word.form == Form::Capital);
@@ -176,7 +223,41 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
             first += 1;
         }
     }
-    (first, asks)
+    (first + feeling(keys.get(first..).unwrap_or_default()), asks)
+}
+
+/// Maximum words of who somebody is: "a nurse from Ghent".
+const APPOSITION: usize = 8;
+
+/// Number of words of an introduction at the beginning: "I'm Ada, and".
+fn introduction(text: &str, all: &[Word<'_>]) -> usize {
+    let keys: Vec<u64> = all.iter().take(4).map(|word| word.key).collect();
+    let Some(name) = INTRODUCES.at(&keys).map(|(length, ())| length).max() else { return 0 };
+    let Some(word) = all.get(name).filter(|word| word.form == Form::Capital && !is_common(word)) else { return 0 };
+    let is_name = text.get(word.at + word.text.len()..).is_some_and(|behind| behind.starts_with([',', '.', '!']));
+    if !is_name || all.get(name + 2).is_none() {
+        return 0;
+    }
+    // "I'm Ada, a nurse from Ghent, and"
+    let is_apposition = all.get(name + 1).is_some_and(|next| ["a", "an", "the"].contains(&next.text));
+    let ends = |pair: &[Word<'_>]| matches!(pair, [before, next] if text.get(before.at + before.text.len()..next.at).is_some_and(|gap| gap.contains(',')));
+    let behind = all.get(name + 1..).unwrap_or_default();
+    let apposition = behind.windows(2).take(APPOSITION).position(ends).filter(|_| is_apposition).map_or(0, |at| at + 1);
+    name + 1 + apposition
+}
+
+/// Number of words of a feeling or an intention, behind which its matter follows: "I'm a bit worried about".
+fn feeling(keys: &[u64]) -> usize {
+    let Some(begin) = OF_ONESELF.at(keys).map(|(length, ())| length).max() else { return 0 };
+    let degrees = keys.iter().skip(begin).take_while(|key| DEGREES.contains(key)).count();
+    let at = begin + degrees;
+    let is_in = |at: usize, words: &KeySet| keys.get(at).is_some_and(|key| words.contains(key));
+    match () {
+        () if !is_in(at, &FEELINGS) => 0,
+        () if is_in(at + 1, &PREPOSITIONS) => at + 2,
+        () if is_in(at, &BARE) && !is_in(at + 1, &CLAUSES) => at + 1,
+        () => 0,
+    }
 }
 
 /// True for a single "let", or "lets" within a sentence, whose keys equal that of "let's".
@@ -185,13 +266,41 @@ pub(crate) fn is_let(words: &[Word<'_>], is_within: bool) -> bool {
     matches!(words, [word] if is(word, "let") || is_within && is(word, "lets"))
 }
 
-/// One line with a capital, cut after a word.
-fn shortened(text: &str) -> String {
+/// Words that join a clause to the one before.
+const JOINS: [&str; 6] = ["and", "so", "but", "or", "like", "because"];
+
+/// End of the first clause within a long title, or of the second one where it is very short: "The roof of the old barn"
+/// of "The roof of the old barn, I'm new here and can you help".
+fn clause_end(title: &str) -> Option<usize> {
+    let all: Vec<Word<'_>> = words(title).collect();
+    let is_clause = |at: usize| all.get(at).is_some_and(|word| CLAUSES.contains(&word.key));
+    let ends = all.windows(2).enumerate().filter_map(|(index, pair)| {
+        let [before, next] = pair else { return None };
+        let end = before.at + before.text.len();
+        let gap = title.get(end..next.at)?;
+        let is_marked = gap.contains([';', '—', '–']) || gap.contains(" - ") || gap.contains(". ");
+        let joins = JOINS.contains(&next.text) && is_clause(index + 2);
+        let begins = is_clause(index + 1) || next.text == "you";
+        (is_marked || joins || gap.contains(',') && begins).then_some((index, end))
+    });
+    let says_something = |index: usize| {
+        index > 0 && all.iter().take(index + 1).any(|word| word.form == Form::Figure || !is_common(word))
+    };
+    let mut ends = ends.filter(|(index, end)| *end <= LONGEST && says_something(*index)).map(|(_, end)| end);
+    let first = ends.next()?;
+    if first >= LONGEST / 3 { Some(first) } else { ends.next().or(Some(first)) }
+}
+
+/// One line with a capital, cut after a clause or a word.
+pub(crate) fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.trim_end_matches(|c: char| matches!(c, '.' | ',' | ':' | ';' | '!') || c.is_whitespace());
     let mut title: String = line.chars().take(1).flat_map(char::to_uppercase).collect();
     title.extend(line.chars().skip(1));
     if title.len() > LONGEST {
+        if let Some(clause) = clause_end(&title).and_then(|end| title.get(..end)) {
+            return format!("{clause}…");
+        }
         let head = title.get(..floor_char_boundary(&title, LONGEST - '…'.len_utf8())).unwrap_or_default();
         let whole = head.rfind(' ').filter(|at| *at > LONGEST / 2).and_then(|at| head.get(..at)).unwrap_or(head);
         // "…for a vet clinic and want" ends in the middle of a thought.
@@ -315,6 +424,37 @@ mod tests {
             "Create a schedule for the harbour",
         );
         check("I'm building a resume for Kestrel, can you help me with that?", "I'm building a resume for Kestrel…");
+    }
+
+    #[test]
+    fn what_is_felt_or_intended_leaves_its_matter() {
+        check("I'm Ada, and I'm a bit worried about the leak in the cellar.", "The leak in the cellar");
+        check("I'm Ada, a nurse from Ghent, and I'm trying to sell my boat.", "Sell my boat");
+        check(
+            "I'm really stressed about the move, I'm 40 and alone, what now?",
+            "The move, I'm 40 and alone, what now?",
+        );
+        check("I'm considering selling the boat.", "Selling the boat");
+        check("I am now preparing for the exam in tax law.", "The exam in tax law");
+        for whole in ["I'm worried", "I'm building a barn near Ghent", "I'm curious, as somebody who sails"] {
+            check(whole, whole);
+        }
+    }
+
+    #[test]
+    fn a_long_sentence_is_called_by_what_it_asks() {
+        check(
+            "I'm a nurse on nights, I work three weeks in a row and sleep badly, so I wonder how I can plan my meals?",
+            "How I can plan my meals",
+        );
+        check(
+            "The new habit of an hour by the river every morning will help me sleep better in the winter months.",
+            "The new habit of an hour by the river…",
+        );
+        check(
+            "I'm trying to draw the roof of a barn in perspective, but I'm stuck - can you help me finish it if it is round?",
+            "Draw the roof of a barn in perspective…",
+        );
     }
 
     proptest! {

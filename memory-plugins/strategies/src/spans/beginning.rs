@@ -10,6 +10,7 @@ use crate::{
     segments::{Kind, Segment},
     spoken::asks,
     terms::is_common,
+    title::is_noise_word,
     words::{Form, Word, words},
 };
 
@@ -18,6 +19,10 @@ word_lists! {
     CONDITIONS = "if when whenever unless until once while although though because since after before even as except";
     /// Words that join a clause.
     JOINS = "but and so or yet";
+    /// First words of a phrase that may be left out.
+    PHRASES = "for in on at with by from which who that when while where because and or but so if as after before since \
+        during considering especially without about into through until given including like around near between over \
+        under within using based due instead whether how what why";
     /// First words of a question.
     QUESTIONS = "what what's how how's why when where which who can could would will do does did is are should any";
     /// Words that begin a clause of their own.
@@ -48,9 +53,9 @@ phrase_lists! {
     /// Phrases of somebody who wonders, which limit nothing that was said before.
     WONDERS = "i'm not sure how | i'm not sure what | i'm not sure where | i'm not sure if i | i'm not sure if this | \
         i'm not sure if that | i'm not sure if it's | i don't know how | i'm wondering | i was wondering | \
-        i'm kinda curious | i'm curious | i want to know | i'd like to know | i need help | i'm having trouble | \
+        i'm kinda curious | i'm curious | i'd like to know | i need help | i'm having trouble | \
         i'm still unsure | i'm finding it hard | i'm trying to understand | i'm trying to decide | i'm kinda worried | i'm still worried | i'm a bit worried | i'm kinda concerned | i'm still trying | i want to make sure | i want to compare | \
-        i want to see | i want to improve | i'm worried | i'm concerned | i'm finding it | i'm trying to figure | \
+        i want to see | i want to improve | i want to verify | i want to understand | i want to know | i'm worried | i'm concerned | i'm finding it | i'm trying to figure | \
         i'm not sure | i'm hoping | i'm thinking | now i'm | i'm afraid | i was wondering | what if i | do you have any";
 }
 
@@ -62,6 +67,8 @@ const SEGMENTS: usize = 8;
 const CLAUSES_TRIED: usize = 12;
 /// Maximum ends that are tried.
 const TRIED: usize = 64;
+/// Words that turn what is said before them.
+const TURNS: [&str; 4] = ["but", "though", "although", "however"];
 /// Sign after a truncated question.
 const ASKS: &str = "…?";
 
@@ -93,7 +100,9 @@ pub(super) fn beginning(segments: &[Segment], around: Language, fits: &dyn Fn(&s
     let said = text.get(..wonders.unwrap_or(if is_question { 0 } else { text.len() })).unwrap_or_default();
     // "What's the best way to answer Michael, considering he's never been promoted?" states nothing.
     let is_pure_question = is_question && all.first().is_some_and(|word| QUESTIONS.contains(&word.key));
-    let turn = if is_pure_question { 0 } else { last_turn(said, false).max(last_turn(text, true)).unwrap_or(0) };
+    // "Can you explain where I went wrong" takes nothing back.
+    let told = text.get(..request.and_then(|at| all.get(at)).map_or(text.len(), |word| word.at)).unwrap_or_default();
+    let turn = if is_pure_question { 0 } else { last_turn(said, false).max(last_turn(told, true)).unwrap_or(0) };
     // "My uncle died in February, can you help?" asks only behind the comma.
     let asks_from = if is_pure_question { 0 } else { wonders.unwrap_or(text.len()) };
     let sign = |end: usize| if is_question && end > asks_from { ASKS } else { SIGN };
@@ -118,12 +127,30 @@ pub(super) fn beginning(segments: &[Segment], around: Language, fits: &dyn Fn(&s
     let ends = ends.get(..fitting)?;
     let longest = ends.iter().rev().take(TRIED).map(|(end, _)| *end).find(|end| fits(&with_sign(*end)));
     let Some(longest) = longest else {
-        return if is_conditional { None } else { elided(text, fits) };
+        let elided = if is_conditional { None } else { elided(text, fits) };
+        return elided.or_else(|| before_turn(text, &all, main, fits));
     };
+    // "…how to apply" says less than what ends before another phrase: "…the gas station in Ostend".
+    let is_phrase = |end: usize| {
+        let next = text.get(end..).and_then(|rest| words(rest).next());
+        next.is_none_or(|next| PHRASES.contains(&next.key))
+    };
+    let phrase = ends.iter().rev().map(|(end, _)| *end).find(|end| *end <= longest && is_phrase(*end));
+    let longest = phrase.filter(|end| end * 2 >= longest && fits(&with_sign(*end))).unwrap_or(longest);
     // A clause is worth some words.
     let clause = ends.iter().rev().find(|(end, is_clause)| *is_clause && *end <= longest).map(|(end, _)| *end);
     let end = clause.filter(|end| end * 3 >= longest * 2 && fits(&with_sign(*end))).unwrap_or(longest);
     Some(with_sign(end))
+}
+
+/// A sentence up to the first word behind byte `main` that turns it, which stays: "We agreed on the hall in Ghent, but …"
+fn before_turn(text: &str, all: &[Word<'_>], main: usize, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+    let is_behind = |word: &&Word<'_>| word.at > main + 1 && TURNS.contains(&word.text);
+    let turn = all.iter().skip(FEWEST).find(is_behind)?;
+    let head = text.get(..turn.at + turn.text.len())?;
+    let is_clause = text.get(..turn.at)?.trim_end().ends_with(',') && !asks(text);
+    let cut = format!("{head} {SIGN}");
+    (is_clause && fits(&cut)).then_some(cut)
 }
 
 /// True if a clause begins behind the word at `index`.
@@ -230,5 +257,9 @@ fn may_end(text: &str, word: &Word<'_>) -> bool {
     let ends = after.is_none_or(char::is_whitespace);
     // "moved to 26…" would lose its month.
     let is_counted = word.form == Form::Figure && after.is_some();
-    ends && !is_counted && !is_common(word) && !is_month(word)
+    let before = text.get(..word.at).unwrap_or_default();
+    let is_within = before.matches('(').count() > before.matches(')').count();
+    // "…add up to 180°, specifically"
+    let leads = is_noise_word(word.text) || word.text.ends_with("ally") || word.text.ends_with("arly");
+    ends && !is_counted && !is_within && !leads && !is_common(word) && !is_month(word)
 }

@@ -5,16 +5,17 @@ use memory_core::{Level, Role, port::SummaryJob};
 use super::{
     beginning::beginning,
     compose::{Composer, stops},
+    outline::outline,
 };
 use crate::{
     cues::{Cues, has_negation},
-    phrases::word_lists,
+    phrases::{phrase_lists, word_lists},
     reading::{Reading, noise},
     segments::Kind,
     spoken::asks,
     standing::{self, Said},
-    terms::to_f32,
-    words::{is_unspaced, keys, words},
+    terms::{is_common, to_f32},
+    words::{Form, Word, is_unspaced, keys, words},
 };
 
 /// Number of sentences, the best by initial value, that are rated repeatedly.
@@ -36,9 +37,40 @@ const LONGEST_BLANK: usize = 40;
 const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
 
 word_lists! {
+    /// Words of sentences about the one who speaks, or other people.
+    OWN = "i i'm i've i'd i'll me my mine we we're we've we'd we'll us our he he's she she's his her they their";
     /// First words of a sentence that leans on the one before.
     LEANS = "it it's its they they're their them this that that's these those he she his her but and so then also \
         however therefore instead otherwise which such both here there";
+}
+
+phrase_lists! {
+    /// Beginnings of a model's sentences that would fit any reply.
+    FORMULAS = "i'd be happy to | i would be happy to | i'm happy to | i am happy to | i'd be glad to | i'm glad | i am glad | \
+        happy to help | glad to hear | i hope this | i hope that | i hope these | hope this helps | let me know | feel free | \
+        if you have any | if you need | please let me know | please feel free | i'm here to | i'm here if | don't hesitate | \
+        i understand that | i understand how | i'm sorry to hear | i'm really sorry to hear | it's great that | it's great to | \
+        it's wonderful | it's fantastic | it's good to hear | it's completely | it's understandable | \
+        it's totally | it's perfectly | it's natural to | it's normal to | it's clear that you | it sounds like | \
+        that's great | that's a great | that's wonderful | that's fantastic | that's awesome | that sounds | great to hear | \
+        congratulations | good luck | best of luck | you're welcome | you're very welcome | you're absolutely | \
+        you're on the right | by following these | by following this | by implementing these | by implementing this | \
+        by using these | by taking these | by incorporating | with these steps | remember that it's okay | \
+        here's how you can | here is how you can | here are some | here are a few | here's a | here is a | here's an | \
+        here is an | below is | below are | let's break | let's go through | let's take a look | let's dive | let's walk | \
+        let's review | let's create | let's look | great question | good question | would you like | does this | \
+        do you have any | is there anything | ich hoffe | gerne helfe ich | ich helfe dir gerne | hier sind einige | hier ist ein";
+    /// Phrases of people who encourage, greet or agree.
+    PLEASANTRIES = "long time no see | long time no chat | long time no talk | i'm here for you | i am here for you | \
+        you've got this | you got this | keep it up | keep up the good | keep up the great | have a great | have a good | \
+        have fun | have a blast | can't wait to | looking forward to | good luck | best of luck | take care | so glad | \
+        glad you | glad to hear | glad it | glad that | that's awesome | that's amazing | that's great | that sounds | \
+        sounds like a | sounds great | sounds good | sounds awesome | sounds amazing | proud of you | happy for you | \
+        been a while | way to go | well done | thanks for | thank you | same here | totally agree | stay motivated | \
+        believe in yourself | rooting for you | always here for | talk to you | i know what you mean | \
+        you're doing great | that makes sense | that helps | that clears | this helps | makes sense to me";
+    /// Words before such a beginning.
+    AGREES = "absolutely | certainly | of course | sure | sure thing | definitely | great | yes | thank you | thanks | hi | hello | natürlich | gerne";
 }
 
 /// Classes of sentences; a later one is quoted only if no earlier one is.
@@ -74,6 +106,15 @@ pub(super) fn choose(
     over: &[bool],
 ) -> Option<String> {
     let mut chooser = Chooser::new(job, reading, composer, over);
+    if is_of_model(job, reading, composer, 0) {
+        let may_lead = |index: usize| {
+            let lead = chooser.quotable.iter().find(|quotable| quotable.segment == index);
+            lead.is_some_and(|lead| lead.rank == Rank::Statement && lead.is_whole)
+        };
+        if let Some(outline) = outline(job, reading, composer, &may_lead) {
+            return Some(outline);
+        }
+    }
     for rank in RANKS {
         chooser.fill(rank);
         if !chooser.chosen.is_empty() {
@@ -232,6 +273,7 @@ fn quotable(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>
     let is_model = is_of_model(job, reading, composer, index);
     let is_tool = source.is_some_and(|source| source.role == Some(Role::Tool)) || composer.name(index) == "tool: ";
     let is_cut = segment.text.contains('…') && source.is_some_and(|source| source.role.is_none());
+    let merges = job.level >= Level::Meta;
     let rank = match segment.kind {
         _ if is_tool || is_formula(&segment.text) || is_template(&segment.text) => Rank::Data,
         Kind::Row | Kind::Data | Kind::Code => Rank::Data,
@@ -240,6 +282,8 @@ fn quotable(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>
         Kind::Sentence if is_cut || segment.text.ends_with([':', '：']) || is_placeholder(&segment.text) => {
             Rank::Remark
         }
+        Kind::Sentence if !is_model && is_pleasant(reading, index) => Rank::Remark,
+        Kind::Sentence if is_model && is_stock(&segment.text) => Rank::Remark,
         Kind::Sentence if cues.has(Cues::SMALL_TALK) && !has_more(reading, index) => Rank::Remark,
         // "And no page."
         Kind::Sentence if !is_model && denies(&segment.text) => Rank::Statement,
@@ -249,7 +293,6 @@ fn quotable(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>
     let is_first = index == 0 || composer.part(index) != composer.part(index - 1);
     let is_last = composer.part(index) != composer.part(index + 1) || index + 1 == reading.segments.len();
     let is_question = asks(&segment.text);
-    let merges = job.level >= Level::Meta;
     let announced = [
         // People's decisions stay relevant, and are rarely repeated.
         (Cues::DECISION, if merges && !is_model { 1.0 } else { 0.4 }),
@@ -280,7 +323,12 @@ fn quotable(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<'_>
     let is_news = [Cues::PERSONAL, Cues::DECISION, Cues::COMMITMENT].iter().any(|cue| cues.has(*cue));
     let (figures, _) = reading.terms.figures_and_others(index);
     let news = match () {
-        () if merges || is_model || is_question => 1.0,
+        () if is_model || is_question => 1.0,
+        // "Good support is essential." holds for everybody.
+        () if merges && !is_of_somebody(&segment.text) => 0.5,
+        () if merges && is_exclamation(&segment.text) && figures == 0 => 0.5,
+        () if merges && (is_news || figures > 0) => 1.4,
+        () if merges => 1.0,
         () if is_news && is_last => 1.8,
         () if is_news => 1.5,
         () if figures == 0 && is_exclamation(&segment.text) => 0.4,
@@ -333,6 +381,35 @@ fn is_of_model(job: &SummaryJob<'_>, reading: &Reading<'_>, composer: &Composer<
 fn has_more(reading: &Reading<'_>, index: usize) -> bool {
     let (figures, others) = reading.terms.figures_and_others(index);
     figures > 0 || others >= 4
+}
+
+/// True for a sentence of a model that begins with words which would fit any reply: "Certainly! I'd be happy to help."
+fn is_stock(text: &str) -> bool {
+    let keys = keys(text);
+    let agrees = AGREES.at(&keys).map(|(length, ())| length).max().unwrap_or(0);
+    let behind = keys.get(agrees..).unwrap_or_default();
+    // "Certainly, Crystal! …"
+    [0, 1].iter().any(|name| {
+        behind.get(*name..).is_some_and(|from| FORMULAS.at(from).next().is_some() && (*name == 0 || agrees > 0))
+    })
+}
+
+/// True for a sentence that encourages or greets, without a figure or a name.
+fn is_pleasant(reading: &Reading<'_>, index: usize) -> bool {
+    let Some(segment) = reading.segments.get(index) else { return false };
+    let (figures, _) = reading.terms.figures_and_others(index);
+    let has_name = words(&segment.text).skip(1).any(|word| word.form == Form::Capital && !is_common(&word));
+    figures == 0 && !has_name && PLEASANTRIES.are_in(&keys(&segment.text))
+}
+
+/// True if a sentence is about somebody or something named.
+fn is_of_somebody(text: &str) -> bool {
+    let mut all = words(text);
+    let is_own = |word: &Word<'_>| OWN.contains(&word.key) || !word.text.is_ascii();
+    all.next().is_some_and(|first| is_own(&first))
+        || all.any(|word| {
+            is_own(&word) || matches!(word.form, Form::Capital | Form::Figure | Form::Identifier) && !is_common(&word)
+        })
 }
 
 /// True if a sentence has too few words to be a statement.

@@ -58,6 +58,56 @@ fn a_german_clause_that_is_whole_may_stand_for_its_sentence() {
 }
 
 #[test]
+fn a_sentence_may_end_with_the_word_that_turns_it() {
+    for (text, expected) in [
+        (
+            "I have never painted a roof in my life, but I'm fond of the old barn and would rather not pay for it at all.",
+            "I have never painted a roof in my life, but …",
+        ),
+        (
+            "If we take the night ferry, we save two days and the hotel in Calais, but is that really worth the noise of it",
+            "If we take the night ferry, we save two days and the hotel in Calais, but …",
+        ),
+    ] {
+        assert_eq!(of(text, WordCounter.count(&format!("user: {expected}"))), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_cut_ends_before_another_phrase_and_not_within_one() {
+    let text = "Please draw me the plan of the old harbour office with the two rooms and the cellar in red.";
+    let expected = "Please draw me the plan of the old harbour office…";
+    assert_eq!(of(text, WordCounter.count(&format!("user: {expected}")) + 3), expected);
+    let text =
+        "The corners of the first sail lie at (0,0), (5,0), (3,4) and (9,9) as far as Ben and Anna can see it today.";
+    for max_tokens in 6..20 {
+        let written = of(text, max_tokens);
+        assert_eq!(written.matches('(').count(), written.matches(')').count(), "{written}");
+    }
+}
+
+#[test]
+fn formulas_of_models_and_pleasantries_of_people_come_last() {
+    for stock in [
+        "I'd be happy to help you with the plan!",
+        "Certainly, Ada! I'm glad you asked about this today.",
+        "I hope this gives you a good start for the week.",
+        "It's completely understandable to feel that way about it.",
+    ] {
+        let text = format!("{stock}\n\nThe ferry to Dover leaves from the old harbour at noon. {stock}");
+        let reply = message(&text).role(Some(memory_core::Role::Assistant)).speaker("assistant");
+        let expected = "assistant: The ferry to Dover leaves from the old harbour at noon.";
+        assert_eq!(write(&Spans, Level::Summary, &[reply], WordCounter.count(expected)).text, expected);
+    }
+    let said = [
+        "Long time no see! I moved to Ostend in July.",
+        "You've got this! Have a great evening by the sea, my friend.",
+    ];
+    let written = write(&Spans, Level::Meta, &said.map(message), 12).text;
+    assert_eq!(written, "user: I moved to Ostend in July.");
+}
+
+#[test]
 fn a_date_is_not_cut() {
     for max_tokens in 3..24 {
         let written = of("The launch of the gateway was moved to 26 May by the way, said Priya.", max_tokens);

@@ -6,7 +6,8 @@ use super::{StandingKind, sentence::Sentence};
 use crate::{
     cues::has_negation,
     phrases::{Phrases, phrase_lists, word_lists},
-    words::{Word, key},
+    terms::is_common,
+    words::{KeySet, Word, key},
 };
 
 /// Phrases separated by `|`, matched word by word; case and the kind of apostrophe are ignored.
@@ -57,6 +58,15 @@ word_lists! {
         broken quit resigned left failed fails abandoned discarded moving off out rather false untrue mad \
         obsolete outdated retired sold closed weder abgelehnt zurückgezogen gestrichen remplacé abandonné \
         annulé place";
+    /// First words of a condition, what may precede them, and subjects of a condition at the end of a rule.
+    IFS = "if when whenever wenn falls sobald si quand lorsque cuando";
+    BEFORE_CONDITIONS = "and but also so please remember und aber bitte";
+    SUBJECTS = "i you we he she they it the a an there somebody someone anybody anyone one ich du wir man es die der das";
+    /// Words of bans, which hold whatever their condition.
+    FORBIDS = "never don't dont not no avoid without nie niemals kein keine nicht jamais nunca";
+    /// Words of conditions that hold at any time: "when in doubt", "if you answer".
+    ANY_TIME = "doubt possible necessary needed unsure unclear answer answering reply replying write writing code coding \
+        respond responding question ask speak talk know understand";
     /// Words before an open point that make it hypothetical, or of the past.
     HEDGES = "if when why because how whether until before";
 }
@@ -170,9 +180,22 @@ pub(super) fn corrects(sentence: &Sentence<'_>) -> bool {
     changes(&sentence.keys) || sentence.words.windows(2).any(is_replaced) || not_but()
 }
 
-/// True if a rule with these words is limited to a context.
-pub(super) fn is_conditional(keys: &[u64]) -> bool {
-    CONDITIONS.are_in(keys)
+/// True if a rule is limited to a context: "When I ask about invoices, …", "If you deploy on Fridays, tell Ann."
+///
+/// A ban holds whatever its condition, and "when in doubt" limits nothing.
+pub(super) fn is_conditional(rule: &Sentence<'_>) -> bool {
+    let Sentence { words, keys, .. } = rule;
+    if CONDITIONS.are_in(keys) {
+        return true;
+    }
+    let is_in = |at: usize, set: &KeySet| keys.get(at).is_some_and(|key| set.contains(key));
+    let begin = (0..keys.len()).find(|at| !is_in(*at, &BEFORE_CONDITIONS)).unwrap_or(0);
+    let is_condition = |at: &usize| *at == begin || is_in(*at + 1, &SUBJECTS);
+    let Some(at) = (begin..keys.len()).filter(|at| is_in(*at, &IFS)).find(is_condition) else { return false };
+    let forbids = at > begin && keys.iter().take(at).any(|key| FORBIDS.contains(key));
+    let clause = words.iter().skip(at + 1).enumerate();
+    let mut clause = clause.take_while(|(index, word)| *index == 0 || at > begin || !rule.is_after_comma(word));
+    !forbids && clause.any(|(_, word)| !is_common(word) && !ANY_TIME.contains(&word.key))
 }
 
 pub(super) fn negates(keys: &[u64]) -> bool {

@@ -38,6 +38,22 @@ fn who_is_deciding_has_not_decided() {
 }
 
 #[test]
+fn a_clause_about_a_noun_decides_nothing_and_neither_does_what_points() {
+    for text in [
+        "I like the blue tiles I chose for the kitchen in Ghent.",
+        "The dates we agreed on with Ben were in May.",
+        "I've been drawing maps of Ghent, and I chose to do this because of Ben.",
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Decision), [""; 0], "{text}");
+    }
+    for text in
+        ["After a long walk we decided to rent the barn in Ghent.", "Well, the family met and we chose the blue tiles."]
+    {
+        assert_eq!(of_kind(text, StandingKind::Decision), [text], "{text}");
+    }
+}
+
+#[test]
 fn stories_of_the_past_decide_nothing() {
     for text in [
         "By the way, today I decided to spend time with my beloved pets again.",
@@ -80,6 +96,45 @@ fn a_date_alone_is_no_subject() {
     assert_eq!(of_kind("March 1, 2025 it is.", StandingKind::Decision), [""; 0]);
     assert_eq!(of_kind("Agreed, Monday then.", StandingKind::Decision), [""; 0]);
     assert_eq!(of_kind("Postgres it is.", StandingKind::Decision), ["Postgres it is."]);
+}
+
+#[test]
+fn a_decision_keeps_what_it_is_about_and_loses_the_question() {
+    for (text, expected) in [
+        (
+            "I'm worried about the guests, so I decided to tell them on Monday in Ghent, was that right?",
+            &["I'm worried about the guests, so I decided to tell them on Monday in Ghent"][..],
+        ),
+        (
+            "The hall in Ghent floods, and we agreed to sell the chairs of it in May, can you draft the advertisement",
+            &["The hall in Ghent floods, and we agreed to sell the chairs of it in May"],
+        ),
+        ("How do I tell Ben, now that we agreed to sell the hall in Ghent?", &[]),
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Decision), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_rule_with_a_condition_bears_on_its_matter_alone() {
+    let mut lines = StandingLines::default();
+    let rules = [
+        ("If you deploy on Fridays, always tell Ann first.", true),
+        ("Whenever I mention the harbour, always name the tide.", true),
+        ("Always ask Ben when we touch the invoices.", true),
+        ("Please always warn me if the ferry is late.", true),
+        ("When in doubt, always ask me.", false),
+        ("Never push to main if the tests fail.", false),
+        ("Always answer in German.", false),
+    ];
+    for (index, (text, is_conditional)) in rules.iter().enumerate() {
+        let found = standing(text, Speaker::User);
+        assert_eq!(found.iter().map(|one| one.is_conditional).collect::<Vec<_>>(), [*is_conditional], "{text}");
+        lines.add(NodeId::from_index(index), "user", found);
+    }
+    let bearing = |question: &str| lines.bearing_on(question).iter().map(|line| line.node.get()).collect::<Vec<_>>();
+    assert!(!bearing("What does the roof cost?").contains(&1));
+    assert!(bearing("Can we deploy today?").contains(&1));
 }
 
 #[test]

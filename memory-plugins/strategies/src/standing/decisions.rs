@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{announcing, sentence::Sentence};
 use crate::{
     cues::negated,
+    goal::is_of_date,
     phrases::{Phrases, phrase_lists, word_lists},
     spoken::asks,
     terms::is_common,
@@ -66,6 +67,10 @@ word_lists! {
         until wonder wondering before after since because as that which how why who what where once \
         said says told tells asked claims claimed thinks thought heard hears reports reported wrote writes imagine \
         pretend suppose ob wenn falls dass weil";
+    /// Words that stand for something said before.
+    POINTS = "them they it he him she her that those these this there";
+    /// First words of a main clause.
+    MAIN = "i i'm i've we we're we've the a an my our his her their this these those all both here here's it it's he she they";
     /// Units, which are no subject: "We agreed on 3 days".
     UNITS = "second minute hour day week month quarter year night euro dollar pound cent percent time people person \
         stunde tag woche monat jahr";
@@ -83,14 +88,14 @@ word_lists! {
         abandoned regret abgelehnt zurückgezogen verworfen";
     /// First words of what somebody did, not of what is decided: "I moved to".
     PEOPLE = "i we he she they you who";
-    /// Days and months, which are values like figures.
-    DATES = "monday tuesday wednesday thursday friday saturday sunday january february march april may june july \
-        august september october november december montag dienstag mittwoch donnerstag freitag samstag sonntag";
     /// Words that an agreement on a thing does not have: "Okay, see you then."
     TELLS = "i you he she they we me us see talk until till tomorrow later back what how why that this such when \
         if as was were just only right now and but because even not don't there here ah oh uh um";
 }
 
+/// Words behind a phrase among which the one that points to something else may be, and these words.
+const POINTED: usize = 3;
+const DONE: [&str; 2] = ["this", "it"];
 /// Maximum words of an agreement without a verb.
 const AGREEMENT: usize = 12;
 /// Maximum words of what takes the place of something.
@@ -117,7 +122,14 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     }
     let part = sentence.part(at)?;
     let behind = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at));
-    (behind.count() > 0).then_some(part)
+    let (points, is_empty) = (behind.clone().any(|word| POINTS.contains(&word.key)), behind.count() == 0);
+    // "I'm worried about the guests, so I decided to tell them": the guests belong to it.
+    let from_first = sentence.whole().map(|whole| whole.start..part.end).filter(|_| !sentence.begins_with_question());
+    match from_first {
+        _ if is_empty => None,
+        Some(whole) => Some(whole),
+        None => Some(part).filter(|_| !points),
+    }
 }
 
 /// True if a decision is a story of what somebody did, as in "I chose headphones", and is not put as a decision for others.
@@ -151,8 +163,15 @@ fn stated(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
         let used = || longest(&USED).filter(|length| begins_clause(sentence, at) && has_thing(sentence, at + length));
         let changed = || longest(&CHANGED).filter(|length| is_first(sentence, at) && has_name(sentence, at + length));
         let length = stated.or_else(used).or_else(changed)?;
-        (!is_doubtful(sentence, at)).then_some((at, length))
+        (!is_doubtful(sentence, at) && !is_relative(sentence, at)).then_some((at, length))
     })
+}
+
+/// True for a clause about a noun before it: "I like the tiles I chose for the bath".
+fn is_relative(sentence: &Sentence<'_>, at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).and_then(|before| sentence.words.get(before)) else { return false };
+    let is_joined = sentence.words.get(at).is_some_and(|word| !sentence.is_after_comma(word));
+    is_joined && !is_common(before) && sentence.keys.first().is_some_and(|first| MAIN.contains(first))
 }
 
 /// True if the words before a phrase make it doubtful, or quote or deny it.
@@ -180,6 +199,8 @@ fn names_something(sentence: &Sentence<'_>, behind: usize) -> bool {
         && behind.checked_sub(1).and_then(|last| sentence.keys.get(last)) == Some(&key("with"));
     !points
         && next.is_some_and(|next| !NAMES_NOTHING.contains(&next.key))
+        // "I chose to do this because …"
+        && !rest.iter().take(POINTED).any(|word| DONE.contains(&word.text))
         && rest.iter().any(|word| word.form != Form::Plain || !is_common(word))
 }
 
@@ -251,7 +272,7 @@ fn moves(sentence: &Sentence<'_>) -> bool {
 
 /// True for a figure, a day or a month.
 fn is_value(word: &Word<'_>) -> bool {
-    word.form == Form::Figure || DATES.contains(&word.key)
+    word.form == Form::Figure || is_of_date(word)
 }
 
 /// True for a corrected value: "Dental appointments are 45, not 30.", "Not Postgres 16 but 17."

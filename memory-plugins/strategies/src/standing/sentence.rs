@@ -66,7 +66,7 @@ impl<'a> Sentence<'a> {
     /// Bytes of the part around the phrase that begins at word `at`: the whole sentence, or of a question or a very long
     /// sentence in English the clause; `None` if all of it asks.
     pub(super) fn part(&self, at: usize) -> Option<Range<usize>> {
-        let is_question = asks(self.text);
+        let is_question = asks(self.text) || self.requests_behind(at);
         if !is_question && let Some(whole) = self.whole() {
             return Some(whole);
         }
@@ -83,6 +83,19 @@ impl<'a> Sentence<'a> {
         // What is cut off from a statement must not invert it.
         let is_kept = last_turn(self.text, is_question).is_none_or(|turn| turn <= end);
         (end > start && end - start <= LONGEST && is_kept).then_some(start..end)
+    }
+
+    /// True if the first words ask: "What's the best way to …".
+    pub(super) fn begins_with_question(&self) -> bool {
+        self.keys.first().is_some_and(|key| ASKS.contains(key))
+    }
+
+    /// True if a request follows the word at `at`, perhaps without a mark: "We take the hall, can you call them".
+    fn requests_behind(&self, at: usize) -> bool {
+        let is = |index: usize, texts: &[&str]| self.words.get(index).is_some_and(|word| texts.contains(&word.text));
+        let requests = |index: usize| is(index, &["can", "could", "would"]) && is(index + 1, &["you"]);
+        (at + 1..self.words.len())
+            .any(|index| requests(index) && self.words.get(index).is_some_and(|word| self.is_after_comma(word)))
     }
 
     /// Index of the part's first word: the sentence's first word if few words or a condition precede the phrase,
