@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use memory_core::{
-    Filter, Level, Node, NodeId, NodeOutline, NodeRange, Timestamp,
+    Filter, Level, Node, NodeId, NodeRange, Timestamp,
     plan::Tree,
     port::{Changes, Notice, Source, StoreError},
     time::TimeRange,
@@ -86,13 +86,16 @@ impl Selection {
         self
     }
 
-    /// Excludes the disabled nodes of the conversation at `place` in the pool.
-    pub(crate) fn without_disabled(mut self, pool: &Pool, place: usize, outline: &[NodeOutline]) -> Self {
-        let Some(part) = pool.parts().get(place) else { return self };
-        let admitted = self.admitted.get_or_insert_with(|| vec![true; pool.nodes()]);
-        let of_part = admitted.get_mut(part.places()).unwrap_or_default();
-        for (admitted, node) in of_part.iter_mut().zip(outline) {
-            *admitted &= !node.is_disabled;
+    /// Excludes the nodes that count as if they said nothing.
+    pub(crate) fn without_hidden(mut self, pool: &Pool) -> Self {
+        for part in pool.parts() {
+            let postings = part.indexed.read();
+            for index in postings.hidden() {
+                let admitted = self.admitted.get_or_insert_with(|| vec![true; pool.nodes()]);
+                if let Some(admitted) = admitted.get_mut(part.places().start + index) {
+                    *admitted = false;
+                }
+            }
         }
         self
     }
