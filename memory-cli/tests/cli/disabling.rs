@@ -47,6 +47,7 @@ fn a_disabled_message_is_shown_only_with_the_flag() {
     store.fail(&["disable", "-c", "trip"], 2);
     assert!(store.fail(&["disable", "--matching", "a("], 2).starts_with("error: `a(` is not a regular expression: "));
     store.fail(&["disable", "-c", "trip", "--summary", "9999"], 3);
+    store.fail(&["disable", "-c", "trip", "--summary", "s9999"], 3);
 }
 
 #[test]
