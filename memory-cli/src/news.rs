@@ -2,7 +2,11 @@
 
 use std::{borrow::Cow, fmt};
 
-use memory::{Config, erasing, parts::Parts};
+use memory::{
+    Config,
+    erasing::{self, OpenErasure},
+    parts::Parts,
+};
 use memory_capture::ImportNotice;
 use memory_core::{ConversationId, NodeId, port::Notice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -55,11 +59,10 @@ impl News {
         Self::new("other-languages", text)
     }
 
-    /// An erasure was begun and is not completed.
-    pub(crate) fn erasure_pending() -> Self {
-        let text = "an erasure was begun and is not complete: nothing reads it, but its bytes may still be in files; the \
-                    next command that writes completes it";
-        Self::new("erasure-pending", text.to_owned())
+    /// An erasure that was begun and is not completed.
+    fn erasure_pending(open: &OpenErasure) -> Self {
+        let text = format!("{open}; nothing reads what it covers, but bytes of it may still be in files");
+        Self::new("erasure-pending", text)
     }
 
     /// A search stopped before a node; `is_last` if no conversation remained to be searched after this one.
@@ -111,11 +114,11 @@ pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
     notices.into_iter().map(News::from).collect()
 }
 
-/// The news of an erasure that was begun and is not completed, if there is one. A damaged record of it is no news here:
-/// the next opening for writing reports it.
+/// The news of erasures that were begun and are not completed. A damaged record of one is no news here: the next opening
+/// for writing reports it.
 pub(crate) async fn of_erasure(parts: &Parts, config: &Config) -> Vec<News> {
-    let is_pending = erasing::is_pending(parts, config).await.unwrap_or(false);
-    is_pending.then(News::erasure_pending).into_iter().collect()
+    let open = erasing::open_erasures(parts, config).await.unwrap_or_default();
+    open.iter().map(News::erasure_pending).collect()
 }
 
 /// Prints a note for each of the news.
