@@ -18,7 +18,8 @@ use crate::{
     commands::{
         append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand, export,
         find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, receipt, replay, restore, resume,
-        resummarize, search, sessions, show, stats, summaries, tag, title, vacuum, verify, verify_proof, watch,
+        resummarize, retention, search, sessions, show, stats, summaries, tag, title, vacuum, verify, verify_proof,
+        watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -111,6 +112,8 @@ enum Command {
     Forget(erase::ForgetArgs),
     /// List, show and check the receipts of what was erased
     Receipt(receipt::Args),
+    /// Limit how much of old messages recall finds, or have them erased
+    Retention(retention::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
     /// List the recorded summaries of a conversation, rewrite one, or show its parts instead
@@ -285,6 +288,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Erase(args) => erase::run(&args, globals).await,
         Command::Forget(args) => erase::forget(&args, globals).await,
         Command::Receipt(args) => receipt::run(&args, globals).await,
+        Command::Retention(args) => retention::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Replay(args) => replay::run(&args, globals).await,

@@ -32,6 +32,7 @@ pub(crate) mod replay;
 pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod resummarize;
+pub(crate) mod retention;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod show;

@@ -6,8 +6,8 @@ use crate::{
     cli::ErrorLine,
     commands::{
         append, backup, completions, config, demo, disable, doctor, erase, export, find, hook, import, index, man,
-        message, model, pin, plugins, receipt, replay, restore, search, sessions, show, stats, vacuum, verify_proof,
-        watch,
+        message, model, pin, plugins, receipt, replay, restore, retention, search, sessions, show, stats, vacuum,
+        verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -25,6 +25,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("Errors", of::<ErrorLine<'_>>()),
         ("append", of::<append::Answer<'_>>()),
         ("backup", of::<memory_store::BackupReport>()),
+        ("backup --lost", of::<backup::Lost<'_>>()),
         ("backup --verify", of::<backup::Checked<'_>>()),
         ("browse", of::<Noted<'_, Of<'_, LevelPage>>>()),
         ("completions", of::<completions::Answer>()),
@@ -75,6 +76,9 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("restore", of::<restore::Restored<'_>>()),
         ("resume", of::<Of<'_, Reminder>>()),
         ("resummarize", of::<Of<'_, ResummarizeReport>>()),
+        ("retention run", of::<memory::retention::RetentionReport>()),
+        ("retention set", of::<retention::Answer<'_>>()),
+        ("retention show", of::<retention::Answer<'_>>()),
         ("search", of::<Noted<'_, search::Answer<'_>>>()),
         ("sessions archive", of::<sessions::Archived<'_>>()),
         ("sessions create", of::<ListedConversation>()),

@@ -30,7 +30,7 @@
 //!
 //! The root has the types that most programs name. Events and functions that see them are in [`hooks`], traits to
 //! implement in [`port`], managers and limits in [`plan`], quoting and JSON in [`text`], details of answers in
-//! [`answer`], erasure and its receipts in [`erasing`].
+//! [`answer`], erasure and its receipts in [`erasing`], policies of how long what is kept in [`retention`].
 //!
 //! # Threads
 //!
@@ -93,6 +93,7 @@ pub mod parts;
 mod pool;
 mod remote_model;
 mod reranking;
+pub mod retention;
 mod spending;
 mod usage;
 mod zone;
