@@ -46,6 +46,8 @@ struct Rule {
     /// Words, in any case, one of which must be in the text before the pattern is tried; none to try it always.
     words: &'static [&'static str],
     pattern: &'static str,
+    /// Digits that a text must have in a row, separators aside, before the pattern is tried.
+    digits: usize,
     /// Number of first bytes of a value that are the finding; `None` if it is none.
     accept: fn(&Value<'_>) -> Option<usize>,
 }
@@ -65,7 +67,7 @@ impl Value<'_> {
 }
 
 const fn key(words: &'static [&'static str], pattern: &'static str) -> Rule {
-    Rule { class: Sensitive::ServiceKey, words, pattern, accept: any }
+    Rule { class: Sensitive::ServiceKey, words, pattern, digits: 0, accept: any }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "one of the tests of values")]
@@ -79,6 +81,7 @@ const RULES: [Rule; 37] = [
         class: Sensitive::PrivateKey,
         words: &["private key"],
         pattern: r"(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
+        digits: 0,
         accept: any,
     },
     // A block whose end was cut off.
@@ -86,12 +89,14 @@ const RULES: [Rule; 37] = [
         class: Sensitive::PrivateKey,
         words: &["private key"],
         pattern: r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\n|[A-Za-z0-9+/=:,.-]){40,}",
+        digits: 0,
         accept: |value| value.when(!value.text.contains("-----END")),
     },
     Rule {
         class: Sensitive::PrivateKey,
         words: &["age-secret-key-1"],
         pattern: r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}",
+        digits: 0,
         accept: any,
     },
     key(&["akia", "asia", "abia", "acca", "a3t"], r"\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
@@ -99,6 +104,7 @@ const RULES: [Rule; 37] = [
         class: Sensitive::ServiceKey,
         words: &["aws"],
         pattern: r#"(?i)aws[^\n]{0,20}?(?:secret|key)[^\n]{0,20}?["'\s:=]([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
+        digits: 0,
         accept: random,
     },
     key(&["sk-ant-"], r"\bsk-ant-[a-z0-9]{3,10}-[A-Za-z0-9_-]{32,}"),
@@ -106,6 +112,7 @@ const RULES: [Rule; 37] = [
         class: Sensitive::ServiceKey,
         words: &["sk-"],
         pattern: r"\bsk-(?:proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_-]{20,}",
+        digits: 0,
         accept: random,
     },
     key(&["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
@@ -135,6 +142,7 @@ const RULES: [Rule; 37] = [
         class: Sensitive::ServiceKey,
         words: &[":aa"],
         pattern: r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b",
+        digits: 0,
         accept: random,
     },
     // Headers of requests, however they are quoted.
@@ -142,12 +150,14 @@ const RULES: [Rule; 37] = [
         class: Sensitive::ServiceKey,
         words: &["authorization"],
         pattern: r#"(?i)authorization["']?\s{0,3}[:=,]\s{0,3}["']?(?:bearer|basic|token|apikey|digest)\s{1,3}["']?([A-Za-z0-9._~+/=|-]{8,})"#,
+        digits: 0,
         accept: header,
     },
     Rule {
         class: Sensitive::ServiceKey,
         words: &["bearer"],
         pattern: r"(?i)\bbearer\s{1,3}([A-Za-z0-9._~+/=|-]{20,})",
+        digits: 0,
         accept: random,
     },
     // A password in a sentence: quoted, then without quotation marks.
@@ -155,12 +165,14 @@ const RULES: [Rule; 37] = [
         class: Sensitive::ServiceKey,
         words: PASSWORDS,
         pattern: r#"(?i)\b(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd?)["']?(?:\s{1,2}(?:for|of|to|on|at|für|von|zu|zum)\s[^\n.;:"'`]{1,40}?)?\s{0,3}(?:=|:|\bis(?:\snow)?\b|\bwas\b|\bset\sto\b|\blautet\b|\bist\b|\bto\b)\s{0,3}(?:now |set to |changed to )?[:=]?\s{0,2}["'`“„«]([^"'`”“»\n]{4,64})["'`”“»]"#,
+        digits: 0,
         accept: quoted_password,
     },
     Rule {
         class: Sensitive::ServiceKey,
         words: PASSWORDS,
         pattern: r#"(?i)\b(?:pass(?:word|wd|phrase|code|wort)|kennwort|pwd?)["']?(?:\s{1,2}(?:for|of|to|on|at|für|von|zu|zum)\s[^\n.;:"'`]{1,40}?)?\s{0,3}(?:=|:|\bis(?:\snow)?\b|\bwas\b|\bset\sto\b|\blautet\b|\bist\b)\s{0,3}(?:now |set to |changed to )?[:=]?\s{0,2}([^\s"'`“„«,;<>(){}\[\]]{4,64})"#,
+        digits: 0,
         accept: bare_password,
     },
     // A value under a name that says what it is.
@@ -168,18 +180,21 @@ const RULES: [Rule; 37] = [
         class: Sensitive::ServiceKey,
         words: &["key", "secret", "token", "passw", "pwd", "auth"],
         pattern: r#"(?i)\b[a-z0-9_.-]*(?:api[_-]?key|access[_-]?key|secret(?:[_-]?key)?|auth[_-]?token|access[_-]?token|token|passw(?:or)?d|pwd|auth)["']?\s{0,3}(?:=|:|=>|:=)\s{0,3}["'`]?([^\s"'`,;<>{}()\[\]$*]{8,})"#,
-        accept: |value| value.when(is_secret_value(value.text)),
+        digits: 0,
+        accept: named,
     },
     Rule {
         class: Sensitive::UrlCredentials,
         words: &["://"],
         pattern: r#"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@"'<>]*:([^\s/@"'<>]+)@"#,
+        digits: 0,
         accept: |value| value.when(is_no_variable(value.text)),
     },
     Rule {
         class: Sensitive::Email,
         words: &["@"],
         pattern: r"[\p{L}0-9._%+-]+@(?:[\p{L}0-9][\p{L}0-9-]*\.)+\p{L}{2,}\b",
+        digits: 0,
         accept: email,
     },
 ];
@@ -193,32 +208,43 @@ const NUMBERS: [Rule; 7] = [
         class: Sensitive::Iban,
         words: &[],
         pattern: r"(?i)\b[a-z]{2}[ \u{a0}\u{202f}]?\d{2}(?:[ .\u{a0}\u{202f}–-]?[a-z0-9]){11,40}",
+        digits: 0,
         accept: iban,
     },
-    Rule { class: Sensitive::Card, words: &[], pattern: r"\b\d(?:[ .\u{a0}\u{202f}–-]?\d){12,18}\b", accept: card },
+    Rule {
+        class: Sensitive::Card,
+        words: &[],
+        pattern: r"\b\d(?:[ .\u{a0}\u{202f}–-]?\d){12,18}\b",
+        digits: 13,
+        accept: card,
+    },
     // With a country's prefix, then national: North America, and numbers with a trunk prefix 0.
     Rule {
         class: Sensitive::Phone,
         words: &["+"],
         pattern: r"(?:^|[^\w+])(\+[1-9]\d{0,3}(?:[ ./\u{a0}\u{202f}–-]{0,2}\(\d{1,5}\))?(?:[ ./\u{a0}\u{202f}–-]?\d{1,12}){1,7})\b",
+        digits: 8,
         accept: phone,
     },
     Rule {
         class: Sensitive::Phone,
         words: &["00"],
         pattern: r"(?:^|[^\w+.,/-])(00[1-9]\d{0,2}[ ./\u{a0}\u{202f}–-](?:\(0\)[ ]?)?\d{1,5}(?:[ ./\u{a0}\u{202f}–-]?\d{2,8}){1,5})\b",
+        digits: 9,
         accept: phone,
     },
     Rule {
         class: Sensitive::Phone,
         words: &[],
         pattern: r"(?:^|[^\w.,+/-])((?:1[ .\u{a0}-])?(?:\([2-9]\d{2}\)[ \u{a0}]?|[2-9]\d{2}[ .\u{a0}–-])[2-9]\d{2}[ .\u{a0}–-]\d{4})\b",
+        digits: 10,
         accept: phone,
     },
     Rule {
         class: Sensitive::Phone,
         words: &[],
         pattern: r"(?:^|[^\w.,+/:-])(\(0[1-9]\d{1,4}\)(?:[ /–-]{0,3}\d{2,8}){1,4}|0[1-9]\d{0,4}(?:(?: ?[/–-] ?|[ .\u{a0}\u{202f}])\d{2,8}){1,5})\b",
+        digits: 9,
         accept: national_phone,
     },
     // Digits that a word or a link announces, however they are written.
@@ -226,6 +252,7 @@ const NUMBERS: [Rule; 7] = [
         class: Sensitive::Phone,
         words: &["tel", "phone", "mobile", "mobil", "handy", "fax", "call", "whatsapp", "wa.me", "sms", "ruf"],
         pattern: r"(?i)(?:\b(?:tele(?:phone|fon)|tel|phone|mobile?|mobiltelefon|handy|fax|call|ring|whatsapp|sms|rufnummer|ruf)\b(?: ?(?:number|no|nr|nummer|is|me|us|him|her|at|on|under|unter|an|[.:#=])){0,4}[ \u{a0}]{0,2}|wa\.me/|whatsapp\.com/send/?\?phone=)((?:\+|\(0)?\d(?:[ ./()\u{a0}\u{202f}–-]{0,2}\d){6,14})\b",
+        digits: 7,
         accept: announced_phone,
     },
 ];
@@ -264,6 +291,21 @@ fn card(value: &Value<'_>) -> Option<usize> {
     value.when(!is_part && !is_decimal && is_card(value.text))
 }
 
+/// The most digits that follow one another, with nothing but separators between them.
+fn digits_in_a_row(text: &str) -> usize {
+    let (mut most, mut here) = (0, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' => here += 1,
+            // What is not ASCII may be a space or a dash.
+            b' ' | b'.' | b'/' | b'(' | b')' | b'-' | b'+' | 0x80.. => {}
+            _ => here = 0,
+        }
+        most = most.max(here);
+    }
+    most
+}
+
 /// Digits of a number, without a `(0)` that is not dialled from abroad.
 fn digits(text: &str) -> String {
     text.replace("(0)", "").chars().filter(char::is_ascii_digit).collect()
@@ -298,6 +340,14 @@ fn is_of_decimal(value: &Value<'_>) -> bool {
         .after
         .strip_prefix(['.', ',', ':', '-', '/'])
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The value of a setting; one of a password need not look drawn at random.
+fn named(value: &Value<'_>) -> Option<usize> {
+    let name = value.before.trim_end_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let is_of_password = ["password", "passwd", "pwd"].iter().any(|end| name.ends_with(end));
+    let text = value.text.trim_end_matches(['.', ':', '!', '?']);
+    value.when(is_secret_value(text) || is_of_password && is_no_variable(text) && is_password(text))
 }
 
 fn random(value: &Value<'_>) -> Option<usize> {
@@ -436,6 +486,7 @@ impl Detector for Rules {
     fn find(&self, text: &str) -> Vec<Finding> {
         let Compilation { rules, words, of_words } = &*COMPILED;
         let has_digits = text.bytes().filter(u8::is_ascii_digit).nth(7).is_some();
+        let in_a_row = digits_in_a_row(text);
         let mut is_due: Vec<bool> = rules.iter().map(|one| one.rule.words.is_empty() && has_digits).collect();
         for found in words.iter().flat_map(|words| words.find_overlapping_iter(text)) {
             let rule = of_words.get(found.pattern().as_usize());
@@ -444,7 +495,8 @@ impl Detector for Rules {
             }
         }
         let mut findings = Vec::new();
-        for (one, _) in rules.iter().zip(is_due).filter(|(_, is_due)| *is_due) {
+        let due = rules.iter().zip(is_due).filter(|(one, is_due)| *is_due && one.rule.digits <= in_a_row);
+        for (one, _) in due {
             let mut at = 0;
             while let Some(found) = one.pattern.captures_at(text, at) {
                 let Some(value) = found.get(1).or_else(|| found.get(0)) else { break };
