@@ -222,7 +222,7 @@ pub struct RetentionReport {
 /// If the store fails, or the text of policies is damaged.
 pub async fn policies(parts: &Parts, config: &Config) -> Result<Vec<OwnedPolicy>, RetentionError> {
     let mut policies = Vec::new();
-    for (keeper, owner) in erasing::keepers(parts, config).await? {
+    for (keeper, owner) in erasing::keepers(parts, config)? {
         for policy in kept(parts, keeper).await? {
             policies.push(OwnedPolicy { owner: owner.clone(), policy });
         }

@@ -281,14 +281,12 @@ pub(crate) fn own_keeper(config: &Config) -> Result<ConversationId, EraseError> 
 }
 
 /// The conversations that keep receipts, and what is not completed, with their owners: those of all, for who sees all.
-pub(crate) async fn keepers(
-    parts: &Parts,
-    config: &Config,
-) -> Result<Vec<(ConversationId, Option<OwnerId>)>, EraseError> {
-    let mut keepers = vec![(own_keeper(config)?, config.owner.clone())];
+pub(crate) fn keepers(parts: &Parts, config: &Config) -> Result<Vec<(ConversationId, Option<OwnerId>)>, EraseError> {
+    let own = own_keeper(config)?;
+    let mut keepers = vec![(own.clone(), config.owner.clone())];
     if config.owner.is_none() {
-        let states = parts.store.conversations().await?;
-        let of_owners = states.into_iter().filter(|state| state.owner.is_some() && is_of_receipts(state));
+        let of_owners = parts.log.named_after(&own)?.into_iter();
+        let of_owners = of_owners.filter(|state| state.owner.is_some() && is_of_receipts(state));
         keepers.extend(of_owners.map(|state| (state.id, state.owner)));
     }
     Ok(keepers)
@@ -306,7 +304,7 @@ pub(super) async fn texts(
     directory: &'static str,
 ) -> Result<Vec<KeptText>, EraseError> {
     let mut texts = Vec::new();
-    for (keeper, owner) in keepers(parts, config).await? {
+    for (keeper, owner) in keepers(parts, config)? {
         let look = |now: memory_hooks::DocumentsNow<'_>| {
             let all = now.below(directory.trim_end_matches('/'));
             all.map(|(name, document)| (name.to_owned(), document.text.clone())).collect::<Vec<_>>()
