@@ -88,7 +88,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let appended = match &args.at {
         None => conversation.append(message).await?,
         Some(said) => {
-            let at = &said.by(runtime.memory.clock());
+            let at = &said.by(&**runtime.memory.clock());
             let appended = conversation.append_batch(vec![(message, *at)]).await?;
             let appended = appended.into_iter().next().context("the store took no message")?;
             if let Some(key) = args.key.clone().filter(|_| !appended.is_new)
