@@ -27,6 +27,7 @@ pub(crate) mod model;
 pub(crate) mod pin;
 pub(crate) mod plugins;
 pub(crate) mod prove;
+pub(crate) mod quarantine;
 pub(crate) mod receipt;
 pub(crate) mod replay;
 pub(crate) mod restore;

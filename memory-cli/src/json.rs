@@ -6,8 +6,8 @@ use crate::{
     cli::ErrorLine,
     commands::{
         append, backup, completions, config, demo, disable, doctor, erase, export, find, hook, import, index, man,
-        message, model, pin, plugins, receipt, replay, restore, retention, search, sessions, show, stats, vacuum,
-        verify_proof, watch,
+        message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions, show, stats,
+        vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -68,6 +68,9 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("plugins check", of::<plugins::check::Answer<'_>>()),
         ("plugins info", of::<plugins::list::Strategy<'_>>()),
         ("plugins list", of::<plugins::list::Answer<'_>>()),
+        ("provenance", of::<quarantine::Sources>()),
+        ("quarantine", of::<memory_hooks::Quarantine>()),
+        ("quarantine --list", of::<quarantine::Listed>()),
         ("receipt list", of::<receipt::Answer<'_>>()),
         ("receipt show", of::<memory::erasing::Receipt>()),
         ("receipt verify", of::<memory::erasing::ReceiptCheck>()),

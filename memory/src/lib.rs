@@ -113,9 +113,10 @@ pub use memory_core::{
     time::{Edge, Period, TimeRange, TimeWords},
 };
 pub use memory_hooks::{
-    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, Invocation,
-    LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece, PieceKind, Prompt,
-    PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
+    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, InvalidSource,
+    Invocation, LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece,
+    PieceKind, Prompt, PromptOptions, PromptPart, Quarantine, QuarantineSource, QuarantinedMessages, Reminder,
+    Resummarize, SummariesRequest, Title,
 };
 pub use memory_search::{ArchiveLimits, FindRequest, Found, Match};
 pub use memory_store::{Method, TokenBits};

@@ -174,7 +174,7 @@ fn policies_of_retention_are_of_a_store_an_owner_a_conversation_or_a_tag() {
     }
     let found = |word: &str| {
         let hits = store.json(&["search", "--limit", "50", word]);
-        let hit = |hit: &serde_json::Value| format!("{} {}", hit["conversation"].as_str().unwrap(), hit["node"]["id"]);
+        let hit = |hit: &serde_json::Value| format!("{} {}", hit["conversation"].as_str().unwrap(), hit["node"]);
         hits["hits"].as_array().unwrap().iter().map(hit).collect::<std::collections::BTreeSet<_>>()
     };
     let all = found("quagga2 quagga5");
