@@ -2,17 +2,13 @@
 
 use std::{borrow::Cow, fmt};
 
-use memory::{
-    Config,
-    erasing::{self, OpenErasure},
-    parts::Parts,
-};
+use memory::{Config, erasing, parts::Parts};
 use memory_capture::ImportNotice;
 use memory_core::{ConversationId, NodeId, port::Notice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use crate::output::Output;
+use crate::output::{Output, counted};
 
 /// A notice of a library, or of a command alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +42,10 @@ impl News {
 
     /// The store has more messages of the conversation than the export.
     pub(crate) fn longer_than_file(conversation: &ConversationId, messages: u64) -> Self {
-        let text = format!("`{conversation}` goes on for {messages} messages after those of the file");
+        let text = format!(
+            "`{conversation}` goes on for {} after those of the file",
+            counted(messages, "message", "messages")
+        );
         Self::new("longer-than-file", text)
     }
 
@@ -60,7 +59,7 @@ impl News {
     }
 
     /// An erasure that was begun and is not completed.
-    fn erasure_pending(open: &OpenErasure) -> Self {
+    fn erasure_pending(open: &dyn fmt::Display) -> Self {
         let text = format!("{open}; nothing reads what it covers, but bytes of it may still be in files");
         Self::new("erasure-pending", text)
     }
@@ -118,7 +117,7 @@ pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
 /// for writing reports it.
 pub(crate) async fn of_erasure(parts: &Parts, config: &Config) -> Vec<News> {
     let open = erasing::open_erasures(parts, config).await.unwrap_or_default();
-    open.iter().map(News::erasure_pending).collect()
+    open.iter().map(|one| News::erasure_pending(one)).collect()
 }
 
 /// Prints a note for each of the news.
@@ -197,10 +196,9 @@ mod tests {
                 "`trip` goes on for 3 messages after those of the file",
             ),
             (
-                News::erasure_pending(),
+                News::erasure_pending(&"erasure 7 waits"),
                 "erasure-pending",
-                "an erasure was begun and is not complete: nothing reads it, but its bytes may still be in files; the \
-                 next command that writes completes it",
+                "erasure 7 waits; nothing reads what it covers, but bytes of it may still be in files",
             ),
             (
                 News::out_of_time(trip, node, true),

@@ -1,4 +1,5 @@
 //! `memory erase`: exit codes, what is said of what is erased, and what an import does not bring back.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
 
 use crate::support::{self, Store};
 

@@ -22,6 +22,8 @@ use crate::{Config, parts::Parts};
 /// Directory of the texts of erasures that are not completed.
 const DIRECTORY: &str = "begun/";
 const TITLE: &str = "memory-erasure 1";
+/// Directory of a backup's files, as docs/format.md names it.
+const FILES_OF_BACKUPS: &str = "files";
 
 /// Writes down what is to be erased, before any of it is.
 pub(super) async fn write_down(parts: &Parts, decided: &Decided) -> Result<(), EraseError> {
@@ -112,7 +114,8 @@ pub async fn open_erasures(parts: &Parts, config: &Config) -> Result<Vec<OpenEra
     let now = parts.memory.clock().now();
     let open = begun(parts, config).await?.into_iter().map(|decided| {
         let Decided { id, at, options, targets, .. } = decided;
-        let is_away = |path: &PathBuf| !parts.log.has_backup(path).is_ok_and(|is_there| is_there);
+        let is_there = |path: &Path| parts.log.has_backup(path).is_ok_and(|is_one| is_one);
+        let is_away = |path: &PathBuf| !is_there(path) || !path.join(FILES_OF_BACKUPS).is_dir();
         OpenErasure {
             id,
             at,

@@ -193,7 +193,7 @@ fn a_run_of_disabled_messages_takes_one_line_of_a_prompt_and_none_of_a_summary()
         block_on(talk.disable(vec![run(first, last)], "Ann")).unwrap();
     }
     block_on(memory.catch_up()).unwrap();
-    for budget in [500, 900, 1_500, 3_000, 40_000] {
+    for budget in [700, 900, 1_500, 3_000, 40_000] {
         let prompt = block_on(talk.prompt_with("What was it?", &PromptOptions::new(budget))).unwrap();
         let text = prompt.text();
         assert!(!text.contains("[disabled]"), "{budget}: {text}");
