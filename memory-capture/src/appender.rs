@@ -3,7 +3,7 @@
 use std::{collections::HashMap, mem, time::Instant};
 
 use memory::{
-    ConversationId, Error as MemoryError, Message, MessageKey, NodeId, Timestamp,
+    ConversationId, Error as MemoryError, Message, MessageKey, NodeId, NodeRange, Timestamp,
     parts::{Conversation, Parts},
     port::{Progress, Store, StoreError},
 };
@@ -12,6 +12,7 @@ use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};
 use crate::{
     Afterwards, Error, ImportNotice, ImportedConversation, Stage, Stages,
     erased::ErasedElsewhere,
+    notice::RefusedMessages,
     settling::{Appending, BATCH, BATCH_BYTES, Times, settle},
     summaries::SummaryTakeover,
 };
@@ -56,6 +57,7 @@ struct Target {
     new: usize,
     differing: usize,
     erased: usize,
+    refused: RefusedMessages,
     summaries: SummaryTakeover,
     notices: Vec<ImportNotice>,
 }
@@ -90,7 +92,11 @@ async fn entitle(
         // The title is of what was erased.
         Ok(state) if state.erased > 0 && state.erased == state.nodes => Ok(()),
         Ok(state) if state.title.as_ref().is_none_or(|there| there != title && replaced.contains(there)) => {
-            Ok(conversation.set_title(title).await?)
+            match conversation.set_title(title).await {
+                // The messages do without it.
+                Err(MemoryError::Refused { .. }) => Ok(()),
+                set => Ok(set?),
+            }
         }
         Ok(_) | Err(StoreError::UnknownConversation { .. }) => Ok(()),
         Err(error) => Err(error.into()),
@@ -145,7 +151,8 @@ impl<'a> Appender<'a> {
         Error::Stopped { appended: self.appended, total: self.total, source: Box::new(error) }
     }
 
-    pub(crate) async fn take(&mut self, item: Item) -> Result<(), Error> {
+    /// Takes the next item, which was read at `place`.
+    pub(crate) async fn take(&mut self, item: Item, place: &str) -> Result<(), Error> {
         match item {
             Item::Conversation(conversation) => {
                 self.begin(&conversation.id, conversation.fork.as_ref()).await?;
@@ -164,7 +171,7 @@ impl<'a> Appender<'a> {
                     target.replaced.extend(titled.replaces);
                 }
             }
-            Item::Said(said) => self.say(said).await?,
+            Item::Said(said) => self.say(said, place).await?,
             Item::Summarized(summarized) => {
                 self.flush(&summarized.conversation).await?;
                 let store = self.store();
@@ -223,19 +230,17 @@ impl<'a> Appender<'a> {
             new: 0,
             differing: 0,
             erased: 0,
+            refused: RefusedMessages::default(),
             summaries: SummaryTakeover::default(),
             notices: Vec::new(),
         })
     }
 
     async fn find(&self, id: &ConversationId, key: &MessageKey) -> Result<Option<NodeId>, Error> {
-        match self.store().find_key(id, key).await {
-            Err(StoreError::UnknownConversation { .. }) => Ok(None),
-            found => Ok(found?),
-        }
+        Ok(self.parts.memory.conversation(id.clone()).find_key(key).await?)
     }
 
-    async fn say(&mut self, said: Said) -> Result<(), Error> {
+    async fn say(&mut self, said: Said, place: &str) -> Result<(), Error> {
         let Said { conversation: id, mut message, at, after, .. } = said;
         if !self.targets.contains_key(&id) {
             self.begin(&id, None).await?;
@@ -247,6 +252,14 @@ impl<'a> Appender<'a> {
         let Some(target) = self.targets.get_mut(&id) else { return Ok(()) };
         target.read += 1;
         let at = target.times.next(at);
+        match target.conversation.redacted(message).await {
+            Ok(redacted) => message = redacted,
+            Err(MemoryError::Refused { class }) => {
+                target.refused.add(place.to_owned(), class);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
         if target.was_there {
             let of = target.conversation.id().clone();
             let there = self.there(&of, &message).await?;
@@ -321,12 +334,14 @@ impl<'a> Appender<'a> {
                 (None, Some(last)) => return Ok(StoredPart::Begun(last, rest)),
                 (None, None) => return Ok(StoredPart::Nothing),
             };
-            let stored = self.store().node(id, node).await?;
+            // A disabled message is there as it was said.
+            let read = self.store().whole_nodes(id, NodeRange::single(node)).await?;
+            let Some(stored) = read.nodes.into_iter().next() else { return Ok(StoredPart::Another(node)) };
             if stored.is_erased {
                 return Ok(StoredPart::Erased(node));
             }
             let stored = stored.message;
-            if stored.role != rest.role || !rest.content.starts_with(&stored.content) {
+            if stored.role != rest.role || !self.begins_with(&rest, &stored) {
                 return Ok(StoredPart::Another(node));
             }
             if stored.content.len() == rest.content.len() {
@@ -340,6 +355,12 @@ impl<'a> Appender<'a> {
             rest.key = Some(rest_key(key, blocks));
             last = Some(node);
         }
+    }
+
+    /// True if a message has the blocks of a stored one first. Redactions of then and now may differ.
+    fn begins_with(&self, message: &Message, stored: &Message) -> bool {
+        let masked = |message: &Message| self.parts.memory.fully_masked(message.clone()).content;
+        message.content.starts_with(&stored.content) || masked(message).starts_with(&masked(stored))
     }
 
     /// Sends the rest of the file to a branch if the conversation has messages that the file lacks. Returns true if the
@@ -450,6 +471,7 @@ impl<'a> Appender<'a> {
             }
             closed.differing += target.differing;
             closed.notices.extend(of_erased(target.conversation.id(), target.erased));
+            closed.notices.extend(target.refused.notice(target.conversation.id()));
             if target.new > 0 {
                 closed.grown.push((target.conversation.id().clone(), target.new));
             }
@@ -466,15 +488,22 @@ impl<'a> Appender<'a> {
         let mut all = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let Some(target) = self.targets.remove(id) else { continue };
-            let Target { conversation, title, replaced, read, new, differing, erased, summaries, mut notices, .. } =
-                target;
+            let Target { conversation, title, replaced, read, new, differing, erased, refused, summaries, .. } = target;
+            let mut notices = target.notices;
             if read == 0 {
                 continue;
             }
-            if new + differing + erased < read {
-                let messages = read - new - differing - erased;
-                notices.push(ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages, read });
+            let others = new + differing + erased + refused.count;
+            if others < read {
+                let messages = read - others;
+                notices.push(ImportNotice::ThereBefore {
+                    conversation: conversation.id().clone(),
+                    messages,
+                    read,
+                    new,
+                });
             }
+            notices.extend(refused.notice(conversation.id()));
             if differing > 0 {
                 notices.push(ImportNotice::Differs { conversation: conversation.id().clone(), messages: differing });
             }
@@ -483,7 +512,7 @@ impl<'a> Appender<'a> {
             // Compaction continues above the adopted summaries.
             let summaries = summaries.finish(&conversation).await?;
             notices.extend(summaries.notices(conversation.id()));
-            let appending = Appending { read, new, append: append / share };
+            let appending = Appending { read, new, refused: refused.count, append: append / share };
             let settled = settle(&conversation, appending, notices, afterwards, self.stages).await?;
             all.push(ImportedConversation { summaries, ..settled });
         }

@@ -134,7 +134,7 @@ impl Capture {
                     }
                     left -= 1;
                 }
-                if let Err(error) = appender.take(item).await {
+                if let Err(error) = appender.take(item, &reader.place()).await {
                     return Err(appender.stopped(error));
                 }
             }
@@ -289,7 +289,7 @@ impl Capture {
 
 async fn append_all(reader: &mut Reader, appender: &mut Appender<'_>) -> Result<(), Error> {
     while let Some(item) = reader.read()? {
-        appender.take(item).await?;
+        appender.take(item, &reader.place()).await?;
     }
     Ok(())
 }

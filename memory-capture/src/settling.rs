@@ -11,7 +11,9 @@ use memory::{
     port::Progress,
 };
 
-use crate::{Error, ImportNotice, SummaryCounts, appender::of_erased, erased::ErasedElsewhere};
+use crate::{
+    Error, ImportNotice, SummaryCounts, appender::of_erased, erased::ErasedElsewhere, notice::RefusedMessages,
+};
 
 /// Messages that are appended as one batch.
 pub(crate) const BATCH: usize = 512;
@@ -83,6 +85,8 @@ pub struct ImportedConversation {
     pub read: usize,
     /// Number of messages that were not there before.
     pub new: usize,
+    /// Number of messages that the memory's redaction refused.
+    pub refused: usize,
     /// Summaries of the other program.
     pub summaries: SummaryCounts,
     /// Figures of the whole conversation.
@@ -101,13 +105,14 @@ pub struct ImportedConversation {
 pub(crate) struct Appending {
     pub(crate) read: usize,
     pub(crate) new: usize,
+    pub(crate) refused: usize,
     pub(crate) append: Duration,
 }
 
 /// Compacts and indexes a conversation to which everything was appended.
 pub(crate) async fn settle(
     conversation: &Conversation,
-    Appending { read, new, append }: Appending,
+    Appending { read, new, refused, append }: Appending,
     mut notices: Vec<ImportNotice>,
     afterwards: Afterwards,
     stages: &dyn Stages,
@@ -120,6 +125,7 @@ pub(crate) async fn settle(
             id,
             read,
             new,
+            refused,
             summaries,
             stats,
             append,
@@ -155,6 +161,7 @@ pub(crate) async fn settle(
         id: conversation.id().clone(),
         read,
         new,
+        refused,
         summaries,
         stats,
         append,
@@ -192,6 +199,7 @@ pub struct ConversationAppender<'a> {
     done: usize,
     new: usize,
     erased: usize,
+    refused: RefusedMessages,
     started: Instant,
     stages: &'a dyn Stages,
     /// Progress; `None` once everything was appended.
@@ -211,18 +219,35 @@ impl<'a> ConversationAppender<'a> {
             done: 0,
             new: 0,
             erased: 0,
+            refused: RefusedMessages::default(),
             started: Instant::now(),
             stages,
             progress: Some(stages.begin(Stage::Appending)),
         }
     }
 
-    /// Takes the next message, said `at`; `bytes` bound the messages that wait in memory.
+    /// Takes the next message, read at `place` and said `at`; `bytes` bound the messages that wait in memory. One that
+    /// the memory's redaction refuses is counted, and left out.
     ///
     /// # Errors
     /// [`Error::CutShort`] if a batch cannot be appended.
-    pub async fn take(&mut self, message: Message, at: Option<Timestamp>, bytes: usize) -> Result<(), Error> {
+    pub async fn take(
+        &mut self,
+        message: Message,
+        place: &str,
+        at: Option<Timestamp>,
+        bytes: usize,
+    ) -> Result<(), Error> {
         let at = self.times.next(at);
+        let message = match self.conversation.redacted(message).await {
+            Ok(message) => message,
+            Err(memory::Error::Refused { class }) => {
+                self.done += 1;
+                self.refused.add(place.to_owned(), class);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         self.batch.push((message, at));
         self.bytes += bytes;
         if self.batch.len() >= BATCH || self.bytes >= BATCH_BYTES {
@@ -267,12 +292,14 @@ impl<'a> ConversationAppender<'a> {
     pub async fn finish(mut self, afterwards: Afterwards) -> Result<ImportedConversation, Error> {
         self.flush().await?;
         drop(self.progress.take());
-        let Self { conversation, total: read, new, erased, started, stages, .. } = self;
-        let messages = read - new - erased;
-        let there = ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages, read };
+        let Self { conversation, total: read, new, erased, refused, started, stages, .. } = self;
+        let messages = read - new - erased - refused.count;
+        let there = ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages, read, new };
         let mut notices = if messages > 0 { vec![there] } else { Vec::new() };
         notices.extend(of_erased(conversation.id(), erased));
+        notices.extend(refused.notice(conversation.id()));
         let append = started.elapsed();
-        settle(&conversation, Appending { read, new, append }, notices, afterwards, stages).await
+        settle(&conversation, Appending { read, new, refused: refused.count, append }, notices, afterwards, stages)
+            .await
     }
 }

@@ -67,7 +67,7 @@ fn an_import_that_is_repeated_appends_nothing() {
     assert_eq!((first.files[0].format, first.files[0].report.messages), (Some(Format::ClaudeCode), 3));
     let again = block_on(desk.capture.import(&path, &Options::default(), &())).unwrap();
     assert_eq!(again.conversations[0].new, 0);
-    let there = ImportNotice::ThereBefore { conversation: id(SESSION), messages: 3, read: 3 };
+    let there = ImportNotice::ThereBefore { conversation: id(SESSION), messages: 3, read: 3, new: 0 };
     assert!(again.conversations[0].notices.contains(&there), "{:?}", again.conversations[0].notices);
     assert_eq!(desk.texts(&id(SESSION)), remarks(3));
 }
@@ -134,7 +134,7 @@ fn messages_of_an_own_source_are_appended_in_batches() {
     let desk = Desk::new();
     let mut appender = desk.capture.conversation(id("diary"), 700, &());
     for number in 0..700 {
-        block_on(appender.take(Message::user(format!("Day {number}.")), None, 8)).unwrap();
+        block_on(appender.take(Message::user(format!("Day {number}.")), "here", None, 8)).unwrap();
     }
     let afterwards = Afterwards::default().summarize(false).embed(false);
     let imported = block_on(appender.finish(afterwards)).unwrap();

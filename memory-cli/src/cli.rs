@@ -18,8 +18,9 @@ use crate::commands::mcp;
 use crate::{
     commands::{
         append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand, export,
-        find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, receipt, replay, restore, resume,
-        resummarize, search, sessions, show, stats, summaries, tag, title, vacuum, verify, verify_proof, watch,
+        find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine, receipt, replay,
+        restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title, vacuum, verify,
+        verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -112,6 +113,17 @@ enum Command {
     Forget(erase::ForgetArgs),
     /// List, show and check the receipts of what was erased
     Receipt(receipt::Args),
+    /// Take a source out of every view and search, with all that was derived from it, or bring it back
+    ///
+    /// A source is a tool (tool:NAME), a session (session:NAME), an import or a conversation (import:CONVERSATION,
+    /// conversation:CONVERSATION). Its messages are disabled, and so is what the model said with the results of a tool
+    /// until a person spoke again; summaries are written again without them. Nothing is lost: --undo brings back exactly
+    /// what the quarantine took.
+    Quarantine(quarantine::Args),
+    /// Print who or what messages or a summary come from, and what they were made from
+    Provenance(quarantine::ProvenanceArgs),
+    /// Limit how much of old messages recall finds, or have them erased
+    Retention(retention::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
     /// List the recorded summaries of a conversation, rewrite one, or show its parts instead
@@ -293,6 +305,9 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Erase(args) => erase::run(&args, globals).await,
         Command::Forget(args) => erase::forget(&args, globals).await,
         Command::Receipt(args) => receipt::run(&args, globals).await,
+        Command::Quarantine(args) => quarantine::run(&args, globals).await,
+        Command::Provenance(args) => quarantine::provenance(&args, globals).await,
+        Command::Retention(args) => retention::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Replay(args) => replay::run(&args, globals).await,

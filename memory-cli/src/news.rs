@@ -8,7 +8,7 @@ use memory_core::{ConversationId, NodeId, port::Notice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use crate::output::Output;
+use crate::output::{Output, counted};
 
 /// A notice of a library, or of a command alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,10 @@ impl News {
 
     /// The store has more messages of the conversation than the export.
     pub(crate) fn longer_than_file(conversation: &ConversationId, messages: u64) -> Self {
-        let text = format!("`{conversation}` goes on for {messages} messages after those of the file");
+        let text = format!(
+            "`{conversation}` goes on for {} after those of the file",
+            counted(messages, "message", "messages")
+        );
         Self::new("longer-than-file", text)
     }
 
@@ -55,11 +58,10 @@ impl News {
         Self::new("other-languages", text)
     }
 
-    /// An erasure was begun and is not completed.
-    pub(crate) fn erasure_pending() -> Self {
-        let text = "an erasure was begun and is not complete: nothing reads it, but its bytes may still be in files; the \
-                    next command that writes completes it";
-        Self::new("erasure-pending", text.to_owned())
+    /// An erasure that was begun and is not completed.
+    fn erasure_pending(open: &dyn fmt::Display) -> Self {
+        let text = format!("{open}; nothing reads what it covers, but bytes of it may still be in files");
+        Self::new("erasure-pending", text)
     }
 
     /// A search stopped before a node; `is_last` if no conversation remained to be searched after this one.
@@ -111,11 +113,11 @@ pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
     notices.into_iter().map(News::from).collect()
 }
 
-/// The news of an erasure that was begun and is not completed, if there is one. A damaged record of it is no news here:
-/// the next opening for writing reports it.
+/// The news of erasures that were begun and are not completed. A damaged record of one is no news here: the next opening
+/// for writing reports it.
 pub(crate) async fn of_erasure(parts: &Parts, config: &Config) -> Vec<News> {
-    let is_pending = erasing::is_pending(parts, config).await.unwrap_or(false);
-    is_pending.then(News::erasure_pending).into_iter().collect()
+    let open = erasing::open_erasures(parts, config).await.unwrap_or_default();
+    open.iter().map(|one| News::erasure_pending(one)).collect()
 }
 
 /// Prints a note for each of the news.
@@ -194,10 +196,9 @@ mod tests {
                 "`trip` goes on for 3 messages after those of the file",
             ),
             (
-                News::erasure_pending(),
+                News::erasure_pending(&"erasure 7 waits"),
                 "erasure-pending",
-                "an erasure was begun and is not complete: nothing reads it, but its bytes may still be in files; the \
-                 next command that writes completes it",
+                "erasure 7 waits; nothing reads what it covers, but bytes of it may still be in files",
             ),
             (
                 News::out_of_time(trip, node, true),

@@ -1,7 +1,7 @@
 //! Filter of the messages that may answer a question.
 
 use crate::{
-    Level, Node, Role, Timestamp,
+    Level, Node, Role, SourceClass, Timestamp,
     time::{Edge, EmptyTimeRange, TimeRange, TimeWords},
 };
 
@@ -34,6 +34,8 @@ pub struct Filter {
     pub tags: Vec<String>,
     /// Levels of the message, which has that of the highest summary over it; empty for any.
     pub levels: Vec<Level>,
+    /// Classes of the source of the message; empty for any.
+    pub sources: Vec<SourceClass>,
     /// True if disabled messages may be hits, too.
     pub disabled: bool,
 }
@@ -52,6 +54,7 @@ impl Filter {
         sessions: Vec<String>,
         tags: Vec<String>,
         levels: Vec<Level>,
+        sources: Vec<SourceClass>,
         const disabled: bool,
     }
 

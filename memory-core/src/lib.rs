@@ -132,7 +132,7 @@ pub use node_set::NodeSet;
 pub use own_tools::{OWN_TOOLS, is_own_tool};
 pub use owner::{InvalidOwnerId, OwnerId};
 pub use range::NodeRange;
-pub use source_class::SourceClass;
+pub use source_class::{Provenance, SourceClass, UnknownSourceClass};
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
 pub use time::Timestamp;
 pub use used::MemoryUsed;

@@ -27,9 +27,15 @@ fn why(text: &str) -> String {
     match civil {
         Ok(civil) if civil.year() >= 9999 => format!("the last one that can be kept is {last:.0}"),
         Ok(civil) if civil.year() <= -9999 => format!("the first one that can be kept is {first:.0}"),
+        _ if utc_offset(text).is_some_and(|offset| offset.abs() > MOST_OFFSET) => {
+            "offsets from UTC are at most 14 hours".to_owned()
+        }
         _ => "expected RFC 3339, as in 2026-03-02T09:14:00Z, or a date".to_owned(),
     }
 }
+
+/// The largest offset from UTC that a place has, in seconds.
+const MOST_OFFSET: i32 = 14 * 3_600;
 
 impl Timestamp {
     /// The time at these milliseconds since the Unix epoch.
@@ -135,6 +141,9 @@ impl FromStr for Timestamp {
 
     /// Reads RFC 3339, or a date with or without a time of day, taken as UTC.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if utc_offset(text).is_some_and(|offset| offset.abs() > MOST_OFFSET) {
+            return Err(InvalidTimestamp(text.to_owned()));
+        }
         let zoned = text.parse::<jiff::Timestamp>();
         let time = zoned.or_else(|_| {
             let civil = text.parse::<jiff::civil::DateTime>()?;
@@ -157,6 +166,9 @@ mod tests {
         check("1970-01-01T00:01:00", 60_000);
         let why = |text: &str| text.parse::<Timestamp>().unwrap_err().to_string();
         assert!(why("yesterday").contains("expected RFC 3339"));
+        check("1970-01-01T14:00:00+14:00", 0);
+        assert!(why("1970-01-01T14:00:00+14:01").contains("at most 14 hours"));
+        assert!(why("1970-01-01T14:00:00-23:00").contains("at most 14 hours"));
         let late = why("9999-12-31T23:59:59Z");
         assert_eq!(late, "`9999-12-31T23:59:59Z` is not a time: the last one that can be kept is 9999-12-30T22:00:00Z");
     }

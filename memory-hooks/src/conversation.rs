@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ConversationId, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Role, SummaryId, Timestamp, WrittenBy,
+    ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Role, SummaryId, Timestamp, WrittenBy,
     plan::PlanError,
     port::{
         Appended, CompactionReport, ConversationState, Event, IndexReport, ManagerState, Progress, Query, Retrieved,
@@ -92,17 +92,18 @@ impl Conversation {
     ///
     /// # Errors
     /// If the store fails, or a message is refused; then nothing is appended.
-    pub async fn append_batch(&self, mut batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
+    pub async fn append_batch(&self, batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
         self.call(move |this| async move {
-            for (message, _) in &mut batch {
-                this.parts.redaction.apply(this.parts.detector.as_deref(), message)?;
+            let mut redacted = Vec::with_capacity(batch.len());
+            for (message, at) in batch {
+                redacted.push((this.redact(message).await?, at));
             }
             let draft = |(mut message, at): (Message, Timestamp)| {
                 let text = message.text();
                 message.keep_out_of_summaries |= message.role == Role::User && asks_to_be_kept_out(&text);
                 NodeDraft::new(message, at, this.parts.counter.count(&text))
             };
-            let drafts: Vec<_> = batch.into_iter().map(draft).collect();
+            let drafts: Vec<_> = redacted.into_iter().map(draft).collect();
             let appended = zone::append(&this.parts, &this.id, drafts).await?;
             this.parts.grew(&this.id);
             Ok(appended)
@@ -280,7 +281,7 @@ impl Conversation {
     /// [`MemoryError::Plan`] with the tokens needed if no view fits the budget, [`MemoryError::QuestionTooLong`] if the
     /// question is the cause; otherwise if a port fails.
     pub async fn prompt_with(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
-        let (question, options) = (question.to_owned(), options.clone());
+        let (question, options) = (self.parts.redacted_question(question.to_owned()), options.clone());
         self.call(move |this| async move {
             let instructions = this.instructions(&options);
             let most = options.budget;
@@ -324,7 +325,7 @@ impl Conversation {
     /// # Errors
     /// Same as [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].
     pub async fn aside(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
-        let (question, options) = (question.to_owned(), options.clone());
+        let (question, options) = (self.parts.redacted_question(question.to_owned()), options.clone());
         self.call(move |this| async move {
             let instructions = this.instructions(&options);
             let options = options.without(instructions);
@@ -400,15 +401,6 @@ impl Conversation {
     /// If the pattern is not valid, or the store fails.
     pub async fn find(&self, pattern: &str, limit: usize) -> Result<Found, MemoryError> {
         self.memory().find(FindRequest::new(pattern, Scope::one(&self.id)).limit(limit)).await
-    }
-
-    /// The message that was appended under a key, if there is one.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn find_key(&self, key: &MessageKey) -> Result<Option<NodeId>, MemoryError> {
-        let key = key.clone();
-        self.call(move |this| async move { Ok(this.parts.store.find_key(&this.id, &key).await?) }).await
     }
 
     /// A message, verbatim.

@@ -81,6 +81,7 @@ mod over_time;
 mod parts;
 mod ports;
 mod prompt;
+mod quarantine;
 mod recall_hook;
 mod redaction;
 mod reminder;
@@ -134,6 +135,7 @@ pub use memory_core::{
 pub use model_written::{ModelSummarizer, ModelSummaryError};
 pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
+pub use quarantine::{InvalidSource, Quarantine, QuarantineSource, QuarantinedMessages};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use redaction::{Redaction, Treatment, UnknownRedaction};
 pub use reminder::Reminder;

@@ -23,10 +23,14 @@ impl Conversation {
     /// Sets the title; an empty one removes the title that was set.
     ///
     /// # Errors
-    /// If the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, the memory's redaction refuses the title, or the store fails.
     pub async fn set_title(&self, title: &str) -> Result<(), MemoryError> {
         let title = title.trim().to_owned();
-        self.call(move |this| async move { this.record(Event::Title(title)).await }).await
+        self.call(move |this| async move {
+            let title = this.parts.redacted(title)?;
+            this.record(Event::Title(title)).await
+        })
+        .await
     }
 
     /// Tags of the conversation, sorted.
@@ -40,11 +44,12 @@ impl Conversation {
     /// Replaces all tags. Reserved ones are left out, and marks stay.
     ///
     /// # Errors
-    /// If the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, the memory's redaction refuses a tag, or the store fails.
     pub async fn set_tags(&self, tags: &[String]) -> Result<(), MemoryError> {
         let tags = tags.to_vec();
         self.call(move |this| async move {
             let state = this.parts.store.conversation(&this.id).await?;
+            let tags = tags.into_iter().map(|tag| this.parts.redacted(tag)).collect::<Result<Vec<_>, _>>()?;
             this.record_tags(&state.tags, state.tags_with_own(&tags)).await
         })
         .await

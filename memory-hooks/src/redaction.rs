@@ -1,13 +1,13 @@
 //! Redaction of messages as they are appended.
 
-use std::{collections::BTreeMap, str::FromStr};
+use std::{cell::Cell, collections::BTreeMap, str::FromStr};
 
 use memory_core::{
-    Message,
-    port::{Detector, Sensitive},
+    Hash, Message, MessageKey, NodeId,
+    port::{Detector, Sensitive, StoreError},
 };
 
-use crate::MemoryError;
+use crate::{Conversation, Memory, MemoryError, parts::Parts};
 
 /// Treatment of a finding in a message that is appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,26 +59,150 @@ impl Redaction {
         if self.treatments.is_empty() { other } else { self }
     }
 
-    /// Masks a message: its texts, its speaker and its metadata.
+    /// The same treatments, with masks in place of refusals.
+    fn without_refusals(&self) -> Self {
+        let masked = |treatment: Treatment| if treatment == Treatment::Keep { treatment } else { Treatment::Mask };
+        Self { treatments: self.treatments.iter().map(|(class, one)| (*class, masked(*one))).collect() }
+    }
+
+    fn all_masked() -> Self {
+        Self { treatments: Sensitive::ALL.iter().map(|class| (*class, Treatment::Mask)).collect() }
+    }
+}
+
+/// A redaction with the detector that it works by.
+struct Masking<'a> {
+    detector: Option<&'a dyn Detector>,
+    redaction: &'a Redaction,
+    refused: Cell<Option<Sensitive>>,
+}
+
+impl<'a> Masking<'a> {
+    fn new(parts: &'a Parts, redaction: &'a Redaction) -> Self {
+        let detector = parts.detector.as_deref().filter(|_| redaction.is_active());
+        Self { detector, redaction, refused: Cell::new(None) }
+    }
+
+    /// The text with placeholders; `None` if it has none.
+    fn masked(&self, name: Option<&str>, text: &str) -> Option<String> {
+        let treat = |class| {
+            if self.redaction.of(class) == Treatment::Refuse {
+                self.refused.set(Some(class));
+            }
+            self.redaction.of(class) == Treatment::Mask
+        };
+        self.detector?.masked_in(name, text, &treat)
+    }
+
+    fn mask(&self, message: &mut Message) {
+        if self.detector.is_none() {
+            return;
+        }
+        let masked = |name: Option<&str>, text: &str| self.masked(name, text);
+        message.replace_texts(&masked);
+        message.replace_labels(&masked);
+        if let Some(masked) = message.key.as_ref().and_then(|key| self.masked(None, key.as_str())) {
+            // A placeholder may be longer than a key.
+            let hash = || MessageKey::new(&Hash::of_parts([masked.as_bytes()]).to_string());
+            message.key = MessageKey::new(&masked).or_else(|_| hash()).ok();
+        }
+    }
+
+    fn finish<T>(&self, value: T) -> Result<T, MemoryError> {
+        self.refused.get().map_or(Ok(value), |class| Err(MemoryError::Refused { class }))
+    }
+}
+
+impl Parts {
+    /// A text as it is kept: a title, a tag, a key.
     ///
     /// # Errors
     /// If something in it is refused.
-    pub(crate) fn apply(&self, detector: Option<&dyn Detector>, message: &mut Message) -> Result<(), MemoryError> {
-        let Some(detector) = detector.filter(|_| self.treatments.values().any(|one| *one != Treatment::Keep)) else {
-            return Ok(());
-        };
-        let refused = std::cell::Cell::new(None);
-        let masked = |text: &str| {
-            detector.masked(text, &|class| {
-                if self.of(class) == Treatment::Refuse {
-                    refused.set(Some(class));
-                }
-                self.of(class) == Treatment::Mask
-            })
-        };
-        message.replace_texts(&masked);
-        message.replace_labels(&masked);
-        refused.get().map_or(Ok(()), |class| Err(MemoryError::Refused { class }))
+    pub(crate) fn redacted(&self, text: String) -> Result<String, MemoryError> {
+        let masking = Masking::new(self, &self.redaction);
+        let masked = masking.masked(None, &text);
+        masking.finish(masked.unwrap_or(text))
+    }
+
+    /// A question as it is asked and recorded: what may not be appended is masked.
+    pub(crate) fn redacted_question(&self, question: String) -> String {
+        let redaction = self.redaction.without_refusals();
+        Masking::new(self, &redaction).masked(None, &question).unwrap_or(question)
+    }
+
+    /// True if two messages differ at most in what a redaction masks.
+    pub(crate) fn are_alike(&self, one: &Message, other: &Message) -> bool {
+        one == other || self.fully_masked(one.clone()) == self.fully_masked(other.clone())
+    }
+
+    /// The message with all findings masked, whatever the redaction says.
+    pub(crate) fn fully_masked(&self, mut message: Message) -> Message {
+        let all = Redaction::all_masked();
+        Masking::new(self, &all).mask(&mut message);
+        message
+    }
+}
+
+impl Conversation {
+    /// A message as [`append`](Self::append) keeps it: by the memory's [redaction](crate::MemoryBuilder::redaction),
+    /// but under the key that the conversation knows it by.
+    ///
+    /// # Errors
+    /// [`MemoryError::Refused`], and if the store fails.
+    pub async fn redacted(&self, message: Message) -> Result<Message, MemoryError> {
+        self.call(move |this| async move { this.redact(message).await }).await
+    }
+
+    pub(crate) async fn redact(&self, message: Message) -> Result<Message, MemoryError> {
+        let (key, mut redacted) = (message.key.clone(), message);
+        {
+            let masking = Masking::new(&self.parts, &self.parts.redaction);
+            masking.mask(&mut redacted);
+            masking.finish(())?;
+        }
+        if redacted.key != key
+            && let Some(key) = key
+            && self.known_key(&key).await?.is_some()
+        {
+            redacted.key = Some(key);
+        }
+        Ok(redacted)
+    }
+
+    /// The message that was appended under a key, if there is one; a redaction may have masked the key.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn find_key(&self, key: &MessageKey) -> Result<Option<NodeId>, MemoryError> {
+        let key = key.clone();
+        self.call(move |this| async move {
+            if let Some(node) = this.known_key(&key).await? {
+                return Ok(Some(node));
+            }
+            let mut keyed = Message::user(String::new());
+            keyed.key = Some(key.clone());
+            match this.parts.fully_masked(keyed).key.filter(|masked| *masked != key) {
+                Some(masked) => this.known_key(&masked).await,
+                None => Ok(None),
+            }
+        })
+        .await
+    }
+
+    async fn known_key(&self, key: &MessageKey) -> Result<Option<NodeId>, MemoryError> {
+        match self.parts.store.find_key(&self.id, key).await {
+            Err(StoreError::UnknownConversation { .. }) => Ok(None),
+            found => Ok(found?),
+        }
+    }
+}
+
+impl Memory {
+    /// A message with everything masked that any redaction could mask: two messages that are equal in this form were
+    /// the same one before.
+    #[must_use]
+    pub fn fully_masked(&self, message: Message) -> Message {
+        self.parts.fully_masked(message)
     }
 }
 

@@ -38,7 +38,7 @@ impl TextLimits {
     pub(crate) fn shortened(&self, mut node: Node, counter: &dyn TokenCounter) -> Node {
         let is_last_turn = self.last_turn.is_some_and(|turn| turn.contains(node.id));
         if self.layout.has_whole_sentences() && !self.layout.is_running() {
-            node.message.replace_texts(&without_reminders);
+            node.message.replace_texts(&|_, text| without_reminders(text));
         }
         // The first layouts cut texts of the last turn alone.
         let cuts_texts = !self.layout.is_first() || self.layout.is_running() || is_last_turn;

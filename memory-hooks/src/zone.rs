@@ -1,8 +1,8 @@
 //! The user's time zone in messages that state none.
 
 use memory_core::{
-    ConversationId, Message, NodeDraft,
-    port::{Appended, Store, StoreError},
+    ConversationId, Message, NodeDraft, NodeRange,
+    port::{Appended, StoreError},
 };
 
 use crate::parts::Parts;
@@ -27,11 +27,11 @@ pub(crate) async fn append(
         return parts.store.append(conversation, drafts).await;
     }
     match parts.store.append(conversation, drafts.clone()).await {
-        // The message may be there since before the zone was configured, or since it was another.
+        // The message may be there since before the zone or the redaction was configured, or since it was another.
         Err(error @ StoreError::KeyConflict { .. }) => {
             let mut as_there = drafts.clone();
-            for (draft, _) in as_there.iter_mut().zip(&states_own).filter(|(_, states_own)| !**states_own) {
-                take_offset(&*parts.store, conversation, &mut draft.message).await?;
+            for (draft, states_own) in as_there.iter_mut().zip(&states_own) {
+                take_stored(parts, conversation, &mut draft.message, *states_own).await?;
             }
             if as_there == drafts { Err(error) } else { parts.store.append(conversation, as_there).await }
         }
@@ -39,17 +39,27 @@ pub(crate) async fn append(
     }
 }
 
-/// Gives a message the UTC offset of the one that has its key.
-async fn take_offset(
-    store: &dyn Store,
+/// Puts the message that has the same key in the place of one that differs from it by its UTC offset, which it did not
+/// state, or by what a redaction masks.
+async fn take_stored(
+    parts: &Parts,
     conversation: &ConversationId,
     message: &mut Message,
+    states_own: bool,
 ) -> Result<(), StoreError> {
     let Some(key) = message.key.clone() else { return Ok(()) };
-    let Some(node) = store.find_key(conversation, &key).await? else { return Ok(()) };
-    message.metadata.remove("utc_offset");
-    if let Some(offset) = store.node(conversation, node).await?.message.utc_offset() {
-        message.state_utc_offset(offset);
+    let Some(node) = parts.store.find_key(conversation, &key).await? else { return Ok(()) };
+    let read = parts.store.whole_nodes(conversation, NodeRange::single(node)).await?;
+    let Some(stored) = read.nodes.into_iter().next().filter(|stored| !stored.is_erased) else { return Ok(()) };
+    let stored = stored.message;
+    if !states_own {
+        message.metadata.remove("utc_offset");
+        if let Some(offset) = stored.utc_offset() {
+            message.state_utc_offset(offset);
+        }
+    }
+    if parts.are_alike(message, &stored) {
+        *message = stored;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod check;
+mod names;
 mod rules;
 
 pub use rules::Rules;

@@ -2,13 +2,14 @@
 
 use std::{
     collections::VecDeque,
+    fmt,
     num::NonZeroUsize,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use lru::LruCache;
 use memory_core::{
-    ConversationId, NodeId, NodeRange,
+    ConversationId, NodeId, NodeOutline, NodeRange, Timestamp,
     port::{ConversationState, Source, StoreError},
     proof::canonical_bytes,
 };
@@ -28,6 +29,9 @@ pub struct ArchiveLimits {
     pub messages: Option<u64>,
     /// Maximum bytes of a conversation's messages in their canonical encoding; no limit by default.
     pub bytes: Option<u64>,
+    /// Time before which messages were said that are evicted; none by default. What comes before the first message with
+    /// a later time is older, and so is a message of unknown time among these.
+    pub since: Option<Timestamp>,
 }
 
 /// Split of a conversation into messages that can be hits and evicted ones.
@@ -45,6 +49,18 @@ impl ArchiveLimits {
     memory_core::setters! {
         const messages: Option<u64>,
         const bytes: Option<u64>,
+        const since: Option<Timestamp>,
+    }
+
+    /// The stricter of both limits of each kind.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        Self {
+            messages: least(self.messages, other.messages),
+            bytes: least(self.bytes, other.bytes),
+            since: self.since.max(other.since),
+        }
     }
 
     /// Applies the limits to a conversation. Reads messages only for a limit in bytes, and only the newest that fit.
@@ -52,14 +68,36 @@ impl ArchiveLimits {
     /// # Errors
     /// If the source fails.
     pub async fn archived(&self, source: &dyn Source, of: &ConversationState) -> Result<Archived, StoreError> {
-        Archive::new(*self).archived(source, of).await
+        Archive::new(LimitsOf::from(*self)).archived(source, of).await
+    }
+}
+
+/// Limits of a conversation, as its owner, its tags and the time decide them.
+#[derive(Clone)]
+pub(crate) struct LimitsOf(Arc<dyn Fn(&ConversationState) -> ArchiveLimits + Send + Sync>);
+
+impl LimitsOf {
+    pub(crate) fn new(limits: impl Fn(&ConversationState) -> ArchiveLimits + Send + Sync + 'static) -> Self {
+        Self(Arc::new(limits))
+    }
+}
+
+impl From<ArchiveLimits> for LimitsOf {
+    fn from(limits: ArchiveLimits) -> Self {
+        Self::new(move |_| limits)
+    }
+}
+
+impl fmt::Debug for LimitsOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LimitsOf(..)")
     }
 }
 
 /// Limits with a cache of message sizes.
 #[derive(Debug)]
 pub(crate) struct Archive {
-    limits: ArchiveLimits,
+    limits: LimitsOf,
     sizes: Mutex<LruCache<ConversationId, Sizes>>,
 }
 
@@ -68,6 +106,8 @@ pub(crate) struct Archive {
 struct Sizes {
     /// Number of messages of the conversation.
     nodes: u64,
+    /// Limit that the sizes are of.
+    most: u64,
     /// Bytes of the newest messages, oldest first.
     newest: VecDeque<u64>,
     total: u64,
@@ -75,29 +115,34 @@ struct Sizes {
 
 impl Default for Archive {
     fn default() -> Self {
-        Self::new(ArchiveLimits::default())
+        Self::new(ArchiveLimits::default().into())
     }
 }
 
 impl Archive {
-    pub(crate) fn new(limits: ArchiveLimits) -> Self {
+    pub(crate) fn new(limits: LimitsOf) -> Self {
         Self { limits, sizes: Mutex::new(LruCache::new(MOST)) }
     }
 
     pub(crate) async fn archived(&self, source: &dyn Source, of: &ConversationState) -> Result<Archived, StoreError> {
-        let by_count = self.limits.messages.map_or(of.nodes, |most| most.min(of.nodes));
-        let by_bytes = match self.limits.bytes {
+        let limits = (self.limits.0)(of);
+        let by_count = limits.messages.map_or(of.nodes, |most| most.min(of.nodes));
+        let by_age = match limits.since {
+            Some(since) => held_since(&source.outline(&of.id).await?, since).min(of.nodes),
+            None => of.nodes,
+        };
+        let by_bytes = match limits.bytes {
             Some(most) => self.held_in(source, of, most).await?,
             None => of.nodes,
         };
-        let held = by_count.min(by_bytes);
+        let held = by_count.min(by_bytes).min(by_age);
         Ok(Archived { held, evicted: of.nodes - held })
     }
 
     /// Number of the newest messages that have at most `most` bytes together.
     async fn held_in(&self, source: &dyn Source, of: &ConversationState, most: u64) -> Result<u64, StoreError> {
         let known = self.sizes.lock().unwrap_or_else(PoisonError::into_inner).pop(&of.id);
-        let known = known.filter(|known| known.nodes <= of.nodes).unwrap_or_default();
+        let known = known.filter(|known| known.nodes <= of.nodes && known.most == most).unwrap_or_default();
         let (mut newest, mut total, mut next) = (VecDeque::new(), 0_u64, of.nodes);
         while next > known.nodes && total <= most {
             let first = next.saturating_sub(RUN).max(known.nodes) + 1;
@@ -124,8 +169,17 @@ impl Archive {
             total -= oldest;
         }
         let held = newest.len() as u64;
-        let sizes = Sizes { nodes: of.nodes, newest, total };
+        let sizes = Sizes { nodes: of.nodes, most, newest, total };
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner).put(of.id.clone(), sizes);
         Ok(held)
     }
+}
+
+/// Number of the newest messages, from the first one on that was said at `since` or later.
+fn held_since(outline: &[NodeOutline], since: Timestamp) -> u64 {
+    let is_older = |node: &&NodeOutline| !node.at.is_known() || node.at < since;
+    let older = outline.iter().take_while(is_older).count();
+    // Without any time there is no age.
+    let is_timed = outline.iter().take(older).any(|node| node.at.is_known());
+    (if is_timed { outline.len() - older } else { outline.len() }) as u64
 }

@@ -24,6 +24,8 @@ pub(crate) struct Late<'a> {
     pub(crate) index: &'a dyn TokenIndex,
     pub(crate) embedder: &'a dyn TokenEmbedder,
     pub(crate) source: &'a dyn Source,
+    /// Nodes whose tokens count for nothing.
+    pub(crate) hidden: HashMap<ConversationId, Vec<NodeId>>,
 }
 
 /// Late-interaction scores by pool index.
@@ -55,8 +57,11 @@ impl Late<'_> {
                 None => by_conversation.push((conversation, vec![*place], vec![*node])),
             }
         }
-        let parts: Vec<_> =
-            by_conversation.iter().map(|(conversation, _, nodes)| TokenPart::new(conversation, nodes)).collect();
+        let mut parts = Vec::with_capacity(by_conversation.len());
+        for (conversation, _, nodes) in &by_conversation {
+            let hidden = self.hidden.get(*conversation).map_or(&[][..], Vec::as_slice);
+            parts.push(TokenPart::new(conversation, nodes).without(hidden));
+        }
         let answer = self.index.max_cosines(&self.question, &parts).await?;
         let weights = weights(&answer);
         let places = by_conversation.iter().flat_map(|(_, places, _)| places.iter().copied());

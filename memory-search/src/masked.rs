@@ -14,6 +14,14 @@ pub(crate) struct MaskedSource {
     pub(crate) detector: Arc<dyn Detector>,
 }
 
+impl MaskedSource {
+    fn masked(&self, mut read: ReadNodes) -> ReadNodes {
+        let masked = |name: Option<&str>, text: &str| self.detector.masked_in(name, text, &Sensitive::is_key);
+        read.nodes.iter_mut().for_each(|node| node.message.replace_texts(&masked));
+        read
+    }
+}
+
 impl Source for MaskedSource {
     fn conversation<'a>(
         &'a self,
@@ -31,12 +39,15 @@ impl Source for MaskedSource {
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
-        Box::pin(async move {
-            let mut read = self.source.readable_nodes(conversation, range).await?;
-            let masked = |text: &str| self.detector.masked(text, &Sensitive::is_key);
-            read.nodes.iter_mut().for_each(|node| node.message.replace_texts(&masked));
-            Ok(read)
-        })
+        Box::pin(async move { Ok(self.masked(self.source.readable_nodes(conversation, range).await?)) })
+    }
+
+    fn whole_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move { Ok(self.masked(self.source.whole_nodes(conversation, range).await?)) })
     }
 
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {

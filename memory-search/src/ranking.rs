@@ -120,8 +120,8 @@ enum Repeat {
 #[derive(Debug)]
 pub(crate) struct Pool {
     parts: Vec<PooledConversation>,
-    /// Number of erased nodes, which have neither words nor vectors.
-    erased: usize,
+    /// Number of erased and hidden nodes, which have neither words nor vectors.
+    silent: usize,
 }
 
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Pool {
             begin += nodes;
             part
         });
-        Self { parts: parts.collect(), erased: 0 }
+        Self { parts: parts.collect(), silent: 0 }
     }
 
     pub(crate) fn parts(&self) -> &[PooledConversation] {
@@ -187,9 +187,9 @@ impl Pool {
         }
     }
 
-    /// Notes how many of the nodes were erased.
-    pub(crate) fn note_erased(&mut self, erased: u64) {
-        self.erased = usize::try_from(erased).unwrap_or(usize::MAX);
+    /// Notes how many of the nodes were erased or are hidden.
+    pub(crate) fn note_silent(&mut self, silent: u64) {
+        self.silent = usize::try_from(silent).unwrap_or(usize::MAX);
     }
 
     /// Updates the known losses.
@@ -205,7 +205,7 @@ impl Pool {
     pub(crate) fn readable(&self) -> usize {
         let lost = |part: &PooledConversation| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
         let all: usize = self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum();
-        all.saturating_sub(self.erased)
+        all.saturating_sub(self.silent)
     }
 
     /// A notice for each conversation with unreadable nodes.
@@ -287,11 +287,12 @@ impl Pool {
         self.parts.get(next.checked_sub(1)?)
     }
 
-    /// Conversation and node of a candidate; `None` if it is unreadable.
+    /// Conversation and node of a candidate; `None` if it is unreadable or hidden.
     fn place(&self, candidate: usize) -> Option<(&ConversationId, NodeId)> {
         let part = self.part(candidate)?;
         let node = NodeId::from_index(candidate - part.begin);
-        (!part.losses.contains(node)).then_some((&part.conversation, node))
+        let is_hidden = part.indexed.read().hides(node.index());
+        (!is_hidden && !part.losses.contains(node)).then_some((&part.conversation, node))
     }
 }
 

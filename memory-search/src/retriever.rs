@@ -2,20 +2,20 @@
 
 mod recall;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use memory_core::{
     ConversationId, Filter, NodeId, NodeRange,
     port::{
         BlockCache, BoxFuture, CachedInMemory, ConversationState, Detector, Embedder, Hit, IndexReport, Notice,
         Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source,
-        TokenIndex, VectorError, VectorIndex,
+        StoreError, TokenIndex, VectorError, VectorIndex,
     },
 };
 
 use crate::{
     ArchiveLimits,
-    archive::Archive,
+    archive::{Archive, LimitsOf},
     late::Late,
     lexical::{MAX_UNSAVED, Weighed, WordIndex},
     masked::MaskedSource,
@@ -151,7 +151,16 @@ impl HybridRetriever {
     /// still count in the choice of conversations.
     #[must_use]
     pub fn archive_limits(self, limits: ArchiveLimits) -> Self {
-        Self { archive: Archive::new(limits), ..self }
+        self.archive_limits_of(move |_| limits)
+    }
+
+    /// [`Self::archive_limits`] that are decided for each conversation when it is searched.
+    #[must_use]
+    pub fn archive_limits_of(
+        self,
+        limits: impl Fn(&ConversationState) -> ArchiveLimits + Send + Sync + 'static,
+    ) -> Self {
+        Self { archive: Archive::new(LimitsOf::new(limits)), ..self }
     }
 
     /// Maximum messages of a scope in which all nodes are ranked, 20,000 by default; a scope of at most 16
@@ -178,32 +187,36 @@ impl HybridRetriever {
         let mut asked = self.semantic.ask(&*self.indexed, question, &mut stopwatch).await;
         let (mut weighed, mut beyond) = (None, OutsidePool::default());
         let nodes: u64 = states.iter().map(|state| state.nodes).sum();
+        let mut hidden = self.hidden(&states, filter).await?;
         if nodes > self.ranked_all && states.len() > FEWEST && !filter.is_by_node() {
-            let listed = self.shortlist(question, &states, &seen, asked.as_ref().ok(), first).await?;
+            let listed = self.shortlist(question, &states, &seen, &hidden, asked.as_ref().ok(), first).await?;
             stopwatch.end("shortlist", states.len());
             let chosen = |number: &usize| Some((states.get(*number)?.clone(), *seen.get(*number)?));
             (states, seen) = listed.chosen.iter().filter_map(chosen).unzip();
+            hidden = (0..).zip(&listed.chosen).filter_map(|(at, number)| Some((at, hidden.remove(number)?))).collect();
             (weighed, beyond) = (Some(listed.question), listed.beyond);
             if let Some(failed) = listed.failed {
                 asked = Err(failed.into());
             }
         }
-        let mut conversations = Vec::new();
-        for (state, seen) in states.iter().zip(&mut seen) {
+        let (mut conversations, mut silent) = (Vec::new(), 0);
+        for (number, (state, seen)) in states.iter().zip(&mut seen).enumerate() {
             let archived = self.archive.archived(&*self.source, state).await?;
             *seen = archived.evicted.max(*seen);
             self.words.heed_erasures(state);
-            let (indexed, _) = self.words.catch_up(&*self.indexed, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
+            let (mut indexed, _) =
+                self.words.catch_up(&*self.indexed, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
+            if let Some(hidden) = hidden.remove(&number) {
+                silent += hidden.len() as u64;
+                indexed = Arc::new(indexed.without(hidden));
+            }
             conversations.push((state.id.clone(), indexed));
         }
         let mut pool = Pool::new(conversations);
-        pool.note_erased(states.iter().map(|state| state.erased).sum());
+        pool.note_silent(silent + states.iter().map(|state| state.erased).sum::<u64>());
         let selection = Selection::of(&*self.source, &pool, filter).await?.without(&pool, &seen);
         let admits_none = selection.notice();
-        let mut selection = selection.without_own_tools(&pool);
-        for (place, state) in states.iter().enumerate().filter(|(_, state)| state.disabled > 0 && !filter.disabled) {
-            selection = selection.without_disabled(&pool, place, &self.source.outline(&state.id).await?);
-        }
+        let selection = selection.without_own_tools(&pool).without_hidden(&pool);
         let weighed = weighed.unwrap_or_else(|| pool.weigh(&pool.asked(question)));
         pool.add_titles(states.iter().map(|state| self.words.title_share(state, &weighed)));
         let evidence = pool.words(&weighed);
@@ -231,11 +244,12 @@ impl HybridRetriever {
         question: &str,
         states: &[ConversationState],
         seen: &[u64],
+        hidden: &BTreeMap<usize, Vec<usize>>,
         asked: Option<&Asked<'_>>,
         first: Option<&ConversationId>,
     ) -> Result<Shortlisted, RetrieveError> {
-        let words = self.words.catch_up_all(&*self.indexed, states).await?;
-        let list = Shortlist { states, seen, words: &words };
+        let words = self.words.catch_up_all(&*self.indexed, states, hidden).await?;
+        let list = Shortlist { states, seen, hidden, words: &words };
         let weighed = list.weigh(question);
         let nearest = match asked {
             Some(asked) => asked.nearest(states, NEAREST).await.map(Some),
@@ -245,7 +259,10 @@ impl HybridRetriever {
         let (nearest, embedded) = nearest.unzip();
         let embedded = embedded.unwrap_or_default();
         let missing = |(state, embedded): (&ConversationState, &u64)| state.nodes.saturating_sub(*embedded);
-        let said = |state: &ConversationState| state.nodes.saturating_sub(state.erased);
+        let said = |number: usize, state: &ConversationState| {
+            let hidden = hidden.get(&number).map_or(0, |hidden| hidden.len() as u64);
+            state.nodes.saturating_sub(state.erased + hidden)
+        };
         let backlog: u64 = states.iter().zip(&embedded).map(missing).sum();
         let mut always = list.with_losses();
         always.extend(states.iter().position(|state| first == Some(&state.id)));
@@ -261,13 +278,28 @@ impl HybridRetriever {
             usize::try_from(others.iter().filter_map(|number| of(*number)).sum::<u64>()).unwrap_or(usize::MAX)
         };
         let beyond = OutsidePool {
-            messages: sum(&|number| states.get(number).map(said)),
+            messages: sum(&|number| states.get(number).map(|state| said(number, state))),
             embedded: sum(&|number| {
                 let of = (states.get(number)?, embedded.get(number)?);
-                Some(said(of.0).saturating_sub(missing(of)))
+                Some(said(number, of.0).saturating_sub(missing(of)))
             }),
         };
         Ok(Shortlisted { chosen, question: weighed, beyond, failed })
+    }
+
+    /// Indices of the disabled nodes of each conversation that has some, unless the filter admits these.
+    async fn hidden(
+        &self,
+        states: &[ConversationState],
+        filter: &Filter,
+    ) -> Result<BTreeMap<usize, Vec<usize>>, StoreError> {
+        let mut hidden = BTreeMap::new();
+        for (number, state) in states.iter().enumerate().filter(|(_, state)| state.disabled > 0 && !filter.disabled) {
+            let outline = self.source.outline(&state.id).await?;
+            let of = outline.iter().enumerate().filter(|(_, node)| node.is_disabled).map(|(index, _)| index).collect();
+            hidden.insert(number, of);
+        }
+        Ok(hidden)
     }
 
     /// Conversations of a scope with the tags of a filter, in order of id. Notes are left out, because most of them

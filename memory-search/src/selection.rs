@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use memory_core::{
-    Filter, Level, Node, NodeId, NodeOutline, NodeRange, Timestamp,
+    Filter, Level, Node, NodeId, NodeRange, SourceClass, Timestamp,
     plan::Tree,
     port::{Changes, Notice, Source, StoreError},
     time::TimeRange,
@@ -43,13 +43,16 @@ impl Selection {
         for part in pool.parts() {
             let levels = if filter.levels.is_empty() { None } else { Some(levels(source, part).await?) };
             let local = LocalTimes::of(source, part, filter).await?;
+            let untrusted = untrusted(source, part, filter).await?;
             let postings = part.indexed.read();
             let table = postings.node_table();
             let node_filter = NodeFilter::of(filter, &local, table);
             let nodes = table.traits().iter().take(part.nodes).enumerate();
             admitted.extend(nodes.map(|(index, traits)| {
                 let level = levels.as_ref().and_then(|levels| levels.get(index));
-                node_filter.admits(index, traits) && level.is_none_or(|level| filter.levels.contains(level))
+                node_filter.admits(index, traits)
+                    && level.is_none_or(|level| filter.levels.contains(level))
+                    && !untrusted.contains(&index)
             }));
         }
         Ok(Self { admitted: Some(admitted) })
@@ -86,13 +89,16 @@ impl Selection {
         self
     }
 
-    /// Excludes the disabled nodes of the conversation at `place` in the pool.
-    pub(crate) fn without_disabled(mut self, pool: &Pool, place: usize, outline: &[NodeOutline]) -> Self {
-        let Some(part) = pool.parts().get(place) else { return self };
-        let admitted = self.admitted.get_or_insert_with(|| vec![true; pool.nodes()]);
-        let of_part = admitted.get_mut(part.places()).unwrap_or_default();
-        for (admitted, node) in of_part.iter_mut().zip(outline) {
-            *admitted &= !node.is_disabled;
+    /// Excludes the nodes that count as if they said nothing.
+    pub(crate) fn without_hidden(mut self, pool: &Pool) -> Self {
+        for part in pool.parts() {
+            let postings = part.indexed.read();
+            for index in postings.hidden() {
+                let admitted = self.admitted.get_or_insert_with(|| vec![true; pool.nodes()]);
+                if let Some(admitted) = admitted.get_mut(part.places().start + index) {
+                    *admitted = false;
+                }
+            }
         }
         self
     }
@@ -195,4 +201,26 @@ async fn offsets(
 async fn levels(source: &dyn Source, part: &PooledConversation) -> Result<Vec<Level>, StoreError> {
     let tree = Tree::of(Changes::everything(source, &part.conversation).await?);
     Ok((0..part.nodes).map(|index| tree.level(NodeId::from_index(index))).collect())
+}
+
+/// Indices of the nodes whose source is none of a filter's classes. Reads all messages if it names any.
+async fn untrusted(
+    source: &dyn Source,
+    part: &PooledConversation,
+    filter: &Filter,
+) -> Result<HashSet<usize>, StoreError> {
+    let mut untrusted = HashSet::new();
+    if filter.sources.is_empty() {
+        return Ok(untrusted);
+    }
+    for run in (0..part.nodes).step_by(CHUNK).filter_map(|begin| run(begin, (begin + CHUNK).min(part.nodes))) {
+        let read = source.whole_nodes(&part.conversation, run).await?.nodes;
+        let is_other = |node: &&Node| !filter.sources.contains(&SourceClass::of(&node.message));
+        untrusted.extend(read.iter().filter(is_other).map(|node| node.id.index()));
+    }
+    Ok(untrusted)
+}
+
+fn run(begin: usize, end: usize) -> Option<NodeRange> {
+    NodeRange::new(NodeId::from_index(begin), NodeId::from_index(end.checked_sub(1)?))
 }

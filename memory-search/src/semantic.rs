@@ -2,7 +2,12 @@
 
 mod embedding;
 
-use std::{borrow::Cow, collections::BTreeMap, error::Error, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    error::Error,
+    sync::Arc,
+};
 
 use memory_core::{
     ConversationId, ModelId, NodeId, NodeRange,
@@ -236,7 +241,14 @@ impl<'a> Asked<'a> {
         beyond: OutsidePool,
         stopwatch: &mut Stopwatch,
     ) -> Result<SemanticScores<'a>, SemanticError> {
-        let Self { vectors, question, late, compared_all } = self;
+        let Self { vectors, question, mut late, compared_all } = self;
+        if let Some(late) = &mut late {
+            let hidden = pool.parts().iter().map(|part| {
+                let hidden = part.indexed.read().hidden().iter().copied().map(NodeId::from_index).collect();
+                (part.conversation.clone(), hidden)
+            });
+            late.hidden = hidden.collect();
+        }
         let embeds = vectors.is_backlog_small(source, pool).await?;
         let (mut cosines, mut ways, mut notices) = (Vec::new(), BTreeMap::new(), Vec::new());
         let mut is_all_tried = beyond.embedded == beyond.messages;
@@ -258,9 +270,10 @@ impl<'a> Asked<'a> {
                 let words = words.get(places.clone()).unwrap_or_default();
                 compared.nearest(words, (!selection.is_all()).then_some(may_answer)).await?
             };
-            // A node may have been lost since it was embedded.
-            for lost in part.losses.runs().iter().flat_map(|run| run.iter()) {
-                if let Some(cosine) = of_part.get_mut(lost.index()) {
+            // A node may have been lost since it was embedded, and a disabled one keeps its vectors.
+            let lost = part.losses.runs().iter().flat_map(|run| run.iter()).map(NodeId::index);
+            for unheard in lost.chain(part.indexed.read().hidden().iter().copied()) {
+                if let Some(cosine) = of_part.get_mut(unheard) {
                     *cosine = f32::NAN;
                 }
             }
@@ -300,7 +313,7 @@ impl<'a> Vectors<'a> {
             return Ok((self.embedder.embed_query(text).await?, None));
         };
         let question = embedder.embed_query_with_tokens(text).await?;
-        Ok((question.whole, Some(Late { question: question.tokens, index, embedder, source })))
+        Ok((question.whole, Some(Late { question: question.tokens, index, embedder, source, hidden: HashMap::new() })))
     }
 
     /// True if the backlog is within the limits of a query. Reads only as much text as needed to decide.

@@ -33,6 +33,8 @@ pub(crate) struct Shortlist<'a> {
     /// Number of first nodes of each conversation that others cover.
     pub(crate) seen: &'a [u64],
     pub(crate) words: &'a AllWords,
+    /// Indices of the nodes that count for nothing, by the number of their conversation.
+    pub(crate) hidden: &'a BTreeMap<usize, Vec<usize>>,
 }
 
 /// Data about the question.
@@ -209,7 +211,9 @@ impl Shortlist<'_> {
         let mut best = vec![Best::default(); self.states.len()];
         let low = nearest.hits.iter().map(|hit| hit.cosine).fold(f32::INFINITY, f32::min);
         for hit in &nearest.hits {
+            let is_hidden = |hidden: &Vec<usize>| hidden.binary_search(&hit.slot.node.index()).is_ok();
             if hit.slot.node.index() >= self.seen_of(hit.part)
+                && !self.hidden.get(&hit.part).is_some_and(is_hidden)
                 && let Some(best) = best.get_mut(hit.part)
             {
                 best.add(hit.cosine - low, 0.0);

@@ -8,6 +8,7 @@ mod erase;
 mod expand;
 mod files;
 mod find;
+mod quarantine;
 mod recent;
 mod scratchpad;
 mod search;
@@ -229,7 +230,7 @@ struct Registered {
 }
 
 /// All tools, in the order of the list.
-const TOOLS: [Registered; 15] = [
+const TOOLS: [Registered; 16] = [
     always::<search::Search>(),
     always::<expand::Expand>(),
     always::<find::Find>(),
@@ -243,6 +244,7 @@ const TOOLS: [Registered; 15] = [
     only_if::<scratchpad::Append>(|options| options.scratchpad),
     only_if::<append::Append>(|options| options.append),
     only_if::<disable::Disable>(|options| options.erase),
+    only_if::<quarantine::QuarantineTool>(|options| options.erase),
     only_if::<erase::Erase>(|options| options.erase),
     only_if::<files::Files>(|options| options.memory_tool),
 ];

@@ -140,6 +140,12 @@ impl Reader {
         }
     }
 
+    /// Place of the last record that was read: the file, and the line where there are lines.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.out.here()
+    }
+
     /// Counts so far.
     #[must_use]
     pub const fn report(&self) -> &Report {

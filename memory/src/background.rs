@@ -1,8 +1,9 @@
-//! Background work: compaction, indexing and backups, as long as a memory is open.
+//! Background work: compaction, indexing, retention and backups, as long as a memory is open.
 
 mod backups;
 mod failures;
 mod indexing;
+mod retention;
 
 use std::{
     future::{Future, poll_fn},
@@ -22,8 +23,9 @@ pub use self::{
     failures::{BackgroundFailure, BackgroundWork},
 };
 pub(crate) use self::{backups::BackupPlan, failures::Failures};
-use self::{backups::Backups, indexing::Indexer};
+use self::{backups::Backups, indexing::Indexer, retention::Retention};
 use crate::{
+    Config,
     parts::Parts,
     pool::{Pool, until_stopped},
 };
@@ -45,6 +47,7 @@ impl Background {
         grown: mpsc::UnboundedReceiver<ConversationId>,
         failures: &Arc<Failures>,
         backups: Option<BackupPlan>,
+        config: &Config,
     ) -> Self {
         let (stop_compaction, compaction_stopped) = oneshot::channel();
         let (stop_indexing, indexing_stopped) = oneshot::channel();
@@ -54,7 +57,11 @@ impl Background {
         let indexer = Arc::new(Indexer::new(parts.clone(), grown, Arc::clone(failures)));
         let indexing = kept_up(BackgroundWork::Indexing, Arc::clone(failures), move || Arc::clone(&indexer).run());
         pool.spawn(until_stopped(indexing_stopped, indexing));
-        let mut stop = vec![stop_compaction, stop_indexing];
+        let (stop_retention, retention_stopped) = oneshot::channel();
+        let retention = Arc::new(Retention::new(parts.clone(), config.clone(), Arc::clone(failures)));
+        let retention = kept_up(BackgroundWork::Retention, Arc::clone(failures), move || Arc::clone(&retention).run());
+        pool.spawn(until_stopped(retention_stopped, retention));
+        let mut stop = vec![stop_compaction, stop_indexing, stop_retention];
         if let Some(plan) = backups {
             let (stop_backups, backups_stopped) = oneshot::channel();
             let backups = Arc::new(Backups::new(parts.clone(), plan, Arc::clone(failures)));

@@ -21,8 +21,10 @@ pub use self::{
     act::{EraseOptions, erase},
     plan::plan,
     receipt::{ByteScan, ErasedConversation, Probes, Receipt, ReceiptCheck, check_receipt, receipts},
-    resume::{is_pending, resume},
+    resume::{OpenErasure, abandon_backup, is_pending, open_erasures, resume},
 };
+
+pub(crate) use self::receipt::{keepers, own_keeper};
 
 /// What to erase.
 #[derive(Clone, Debug)]
@@ -242,9 +244,12 @@ pub enum EraseError {
         /// The directory.
         path: PathBuf,
     },
-    /// A backup has the conversations of all owners.
-    #[error("a backup has the conversations of all owners: erase without an owner to reach it")]
-    BackupOfAll,
+    /// No erasure waits for the backup.
+    #[error("no erasure waits for a backup in {}", path.display())]
+    NotAwaited {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Bytes of what was erased are still in files of the store.
     #[error("bytes of what was erased are still in {}", listed(files))]
     Left {

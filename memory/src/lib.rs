@@ -30,7 +30,7 @@
 //!
 //! The root has the types that most programs name. Events and functions that see them are in [`hooks`], traits to
 //! implement in [`port`], managers and limits in [`plan`], quoting and JSON in [`text`], details of answers in
-//! [`answer`], erasure and its receipts in [`erasing`].
+//! [`answer`], erasure and its receipts in [`erasing`], policies of how long what is kept in [`retention`].
 //!
 //! # Threads
 //!
@@ -93,6 +93,7 @@ pub mod parts;
 mod pool;
 mod remote_model;
 mod reranking;
+pub mod retention;
 mod spending;
 mod usage;
 mod zone;
@@ -112,9 +113,10 @@ pub use memory_core::{
     time::{Edge, Period, TimeRange, TimeWords},
 };
 pub use memory_hooks::{
-    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, Invocation,
-    LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece, PieceKind, Prompt,
-    PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
+    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, InvalidSource,
+    Invocation, LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece,
+    PieceKind, Prompt, PromptOptions, PromptPart, Quarantine, QuarantineSource, QuarantinedMessages, Reminder,
+    Resummarize, SummariesRequest, Title,
 };
 pub use memory_search::{ArchiveLimits, FindRequest, Found, Match};
 pub use memory_store::{Method, TokenBits};

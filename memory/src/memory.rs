@@ -19,6 +19,7 @@ use crate::{
     erasing::{self, EraseError, EraseOptions, EraseRequest, ErasurePlan, Receipt, ReceiptCheck},
     parts::{Parts, derived},
     pool::{Pool, is_ours},
+    retention::{self, OwnedPolicy, RetentionError, RetentionPolicy, RetentionReport},
 };
 
 /// Time that dropping the last handle waits for calls and background work to end.
@@ -96,7 +97,7 @@ impl Memory {
     pub(crate) fn start(opened: Opened) -> Result<Self, OpenError> {
         let Opened { parts, embedder, failures, grown, backups, config } = opened;
         let pool = Pool::start().map_err(OpenError::Threads)?;
-        let background = grown.map(|grown| Background::start(&pool, &parts, grown, &failures, backups));
+        let background = grown.map(|grown| Background::start(&pool, &parts, grown, &failures, backups, &config));
         let engine = parts.memory.clone();
         let shared = Arc::new(Shared { parts, embedder, pool, background, failures, config });
         Ok(Self { engine: engine.on_threads(Arc::<Shared>::clone(&shared)), shared })
@@ -226,6 +227,37 @@ impl Memory {
     pub async fn check_receipt(&self, id: ErasureId) -> Result<ReceiptCheck, EraseError> {
         let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
         self.run(async move { Ok(erasing::check_receipt(&parts, &config, id).await) }).await?
+    }
+
+    /// The retention policies in force.
+    ///
+    /// # Errors
+    /// If the store fails, or the text of policies is damaged.
+    pub async fn retention(&self) -> Result<Vec<OwnedPolicy>, RetentionError> {
+        let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
+        self.run(async move { Ok(retention::policies(&parts, &config).await) }).await.map_err(EraseError::from)?
+    }
+
+    /// Sets the retention policy of its scope, in the place of an earlier one; without limits it ends there. Limits
+    /// hold at once; what a policy erases goes with [`apply_retention`](Self::apply_retention), which a memory that is
+    /// open does once a day.
+    ///
+    /// # Errors
+    /// [`RetentionError`]
+    pub async fn set_retention(&self, policy: RetentionPolicy) -> Result<Vec<OwnedPolicy>, RetentionError> {
+        let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
+        let set = async move { Ok(retention::set_policy(&parts, &config, policy).await) };
+        self.run(set).await.map_err(EraseError::from)?
+    }
+
+    /// Applies the retention policies: what is over a limit of one that erases is erased, with a receipt. With `dry_run`
+    /// nothing is written.
+    ///
+    /// # Errors
+    /// [`RetentionError`]
+    pub async fn apply_retention(&self, dry_run: bool) -> Result<RetentionReport, RetentionError> {
+        let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
+        self.run(async move { Ok(retention::run(&parts, &config, dry_run).await) }).await.map_err(EraseError::from)?
     }
 
     /// Background work that failed and has not succeeded since, most often none. Retries need no call; each failure is

@@ -6,15 +6,15 @@ use memory_core::{
     ConversationId, ModelId, NodeId,
     plan::{ManagerNameError, strategy_named},
     port::{
-        Detector, Embedder, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError, TokenIndex, VectorError,
-        VectorIndex,
+        Clock as _, ConversationState, Detector, Embedder, OwnedStore, PastStore, Reranker, Retriever, Store,
+        StoreError, TokenIndex, VectorError, VectorIndex,
     },
 };
 use memory_embed::{ModelError, TiktokenCounter};
-use memory_hooks::{BuildError, MemoryBuilder};
+use memory_hooks::{BuildError, MemoryBuilder, SystemClock};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_redact::Rules;
-use memory_search::{HybridRetriever, RerankOptions};
+use memory_search::{ArchiveLimits, HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
 
 pub use crate::derived::derived;
@@ -27,6 +27,7 @@ use crate::{
     erasing,
     remote_model::RemoteModelError,
     reranking,
+    retention::{self, Policies},
     zone::{UnknownZone, ZonedClock},
 };
 pub use memory_core::Hash;
@@ -49,9 +50,18 @@ pub struct Parts {
     pub vectors: Option<Arc<dyn VectorIndex>>,
     /// Vectors of messages' tokens, if the model makes them and they are kept.
     pub tokens: Option<Arc<dyn TokenIndex>>,
+    pub(crate) retention: Arc<Policies>,
+    limits: ArchiveLimits,
 }
 
 impl Parts {
+    /// How much of a conversation recall finds, by the configuration and the store's
+    /// [policies](crate::retention::policies).
+    #[must_use]
+    pub fn archive_limits(&self, state: &ConversationState) -> ArchiveLimits {
+        self.limits.and(self.retention.limits(state, self.memory.clock().now()))
+    }
+
     /// Writes and syncs embeddings that are not on disk yet.
     ///
     /// # Errors
@@ -190,7 +200,16 @@ pub(crate) fn assemble_with(
     if may_write && let Err(error) = pollster::block_on(erasing::resume(&parts, config)) {
         tracing::warn!(%error, "an erasure that was interrupted is not completed yet");
     }
+    if let Err(error) = pollster::block_on(retention::policies(&parts, config)) {
+        tracing::warn!(%error, "recall does without the retention policies");
+    }
     Ok(parts)
+}
+
+/// Limits of recall by the configuration and by the policies at the time of a search.
+fn limits_of(config: &Config, policies: &Arc<Policies>) -> impl Fn(&ConversationState) -> ArchiveLimits + use<> {
+    let (fixed, policies) = (config.archive_limits(), Arc::clone(policies));
+    move |state| fixed.and(policies.limits(state, SystemClock.now()))
 }
 
 /// The least score of the semantic manager, a logit on the cross-encoder's scale.
@@ -237,10 +256,11 @@ fn wire(
         );
         Some(Arc::new(index.hold_at_most(config.held_bytes)) as Arc<dyn TokenIndex>)
     });
+    let retention = Arc::new(Policies::default());
     let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone())
         .detector(detector.clone())
         .hold_words_at_most(config.held_bytes)
-        .archive_limits(config.archive_limits());
+        .archive_limits_of(limits_of(config, &retention));
     if let Some(words) = words {
         retriever = retriever.word_cache(words);
     }
@@ -284,7 +304,8 @@ fn wire(
         None => memory,
     };
     let memory = own.or(chat_models::with_judge(memory, config)?).build()?;
-    Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
+    let limits = config.archive_limits();
+    Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens, retention, limits })
 }
 
 /// The detector of keys and personal data, whose placeholders are the store's own.

@@ -130,6 +130,12 @@ class Bridge:
         Returns what changed."""
         return self.call(op="disable", conversation=conversation, nodes=nodes, by=by)["changes"]
 
+    def quarantine(self, source: str, *, undo: bool = False, by: str = "") -> dict[str, Any]:
+        """Takes a source out of views and searches with all that was derived from it, or brings it back.
+
+        A source is `tool:NAME`, `session:NAME`, `import:CONVERSATION` or `conversation:CONVERSATION`."""
+        return self.call(op="quarantine", source=source, undo=undo, by=by)
+
     def enable(self, conversation: str, nodes: list[Any], *, by: str = "") -> list[dict[str, Any]]:
         """Brings disabled messages back. Returns what changed."""
         return self.call(op="enable", conversation=conversation, nodes=nodes, by=by)["changes"]

@@ -48,6 +48,8 @@ enum Command {
     Nightly,
     /// Import files that real packages write or read, and compare with what those say of them.
     Importers,
+    /// Kill erasures at random points, and look for what they erased in the raw bytes of the store.
+    Erasure,
     /// Run the adapters of LangChain and of the OpenAI Agents SDK with the real packages.
     Adapters,
     /// Run the tests of Strands Agents through our managers, and an agent of it that is killed and goes on.
@@ -86,6 +88,7 @@ fn run(command: Command) -> Result<()> {
         Command::Nightly => nightly::run(&workspace),
         Command::Importers => python::importers(&workspace),
         Command::Adapters => python::adapters(&workspace),
+        Command::Erasure => python::erasure(&workspace),
         Command::Strands => strands::run(&workspace),
         Command::Conformance => conformance::run(&workspace),
         Command::Tidy => tidy::run(&workspace),

@@ -23,6 +23,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("strands", || strands::run(workspace))?;
     steps.run("adapters", || python::adapters(workspace))?;
     steps.run("importers", || python::importers(workspace))?;
+    steps.run("erasure", || python::erasure(workspace))?;
     steps.run("conformance", || conformance::run(workspace))?;
     steps.run("deny", || deny(workspace))?;
     println!("nightly: all well, {}", steps.summary());

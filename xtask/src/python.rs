@@ -18,6 +18,8 @@ const IMPORTED: [&str; 6] = [
 ];
 /// The packages that are adapted.
 const ADAPTED: [&str; 3] = ["langchain-core==1.8.3", "openai-agents==0.24.0", "pytest<10"];
+/// The packages of the scanner of raw bytes.
+const SCANNING: [&str; 2] = ["zstandard==0.25.0", "pytest<10"];
 
 /// Compares `memory import` with real packages, on files that those write or read.
 pub(crate) fn importers(workspace: &Workspace) -> Result<()> {
@@ -44,6 +46,11 @@ pub(crate) fn adapters(workspace: &Workspace) -> Result<()> {
             })
         },
     )
+}
+
+/// Kills the binary while it erases, and looks for what it erased by a scanner that shares no code with it.
+pub(crate) fn erasure(workspace: &Workspace) -> Result<()> {
+    tested(workspace, "erasure", &SCANNING, |_| Ok(()), |venv| venv.pytest(workspace, "test_erasure.py", |call| call))
 }
 
 /// Builds the binary, makes the environment, and prints the last line of the tests in it.

@@ -1,7 +1,7 @@
 //! Requests to erase for good, the receipts of it, and requests to disable.
 
 use memory::{
-    FindRequest, Memory, Scope,
+    FindRequest, InvalidSource, Memory, QuarantineSource, Scope,
     erasing::{EraseOptions, EraseRequest, ErasurePlan},
 };
 use memory_core::{ConversationId, NodeId, NodeRange, OwnerId, SummaryId};
@@ -28,6 +28,14 @@ pub(crate) enum PrivacyRequest {
     Disable(Change),
     /// Brings them back.
     Enable(Change),
+    /// Takes a source out of every view and search, with all that was derived from it, or brings it back.
+    Quarantine {
+        source: String,
+        #[serde(default)]
+        undo: bool,
+        #[serde(default)]
+        by: String,
+    },
     /// Asks for the receipts of all erasures, the last one first.
     Receipts {},
 }
@@ -67,7 +75,7 @@ pub(crate) enum Nodes {
 }
 
 impl PrivacyRequest {
-    pub(super) const OPS: [&'static str; 5] = ["plan_erasure", "erase", "disable", "enable", "receipts"];
+    pub(super) const OPS: [&'static str; 6] = ["plan_erasure", "erase", "disable", "enable", "quarantine", "receipts"];
 
     pub(super) async fn answer(self, memory: &Memory) -> Result<Value, BridgeError> {
         match self {
@@ -83,6 +91,14 @@ impl PrivacyRequest {
             }
             Self::Disable(change) => change.perform(memory, true).await,
             Self::Enable(change) => change.perform(memory, false).await,
+            Self::Quarantine { source, undo, by } => {
+                let source: QuarantineSource =
+                    source.parse().map_err(|error: InvalidSource| BridgeError::Malformed(error.to_string()))?;
+                Ok(json!(match undo {
+                    true => memory.lift_quarantine(source, &by).await?,
+                    false => memory.quarantine(source, &by).await?,
+                }))
+            }
             Self::Receipts {} => Ok(json!({"receipts": memory.receipts().await?})),
         }
     }

@@ -134,7 +134,7 @@ mod tests {
                 .filter(|argument| argument.get_help_heading() == Some("Which messages"))
                 .map(|argument| argument.get_id().as_str())
                 .collect();
-            let filters = ["during", "level", "role", "session", "since", "tag", "until"];
+            let filters = ["during", "level", "role", "session", "since", "tag", "trust", "until"];
             assert_eq!(under, filters.into_iter().collect(), "{name}");
         }
     }

@@ -1,6 +1,9 @@
 //! `memory append`: appends one message to a conversation.
 
-use std::io::{self, IsTerminal, Read};
+use std::{
+    io::{self, IsTerminal, Read},
+    str::FromStr,
+};
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
@@ -8,7 +11,7 @@ use memory::parts::Parts;
 use memory_core::{
     ConversationId, Message, MessageKey, Role, Timestamp,
     json::message_with_members,
-    port::{Appended, StoreError},
+    port::{Appended, Clock, StoreError},
     text::without_half_surrogates,
     time::utc_offset,
 };
@@ -22,7 +25,7 @@ use crate::{
     failure::Usage,
     globals::Globals,
     open,
-    output::{Output, grouped},
+    output::{Output, counted},
 };
 
 /// The most bytes of a message from standard input.
@@ -49,9 +52,9 @@ pub(crate) struct Args {
     /// The model that said it, by its name at its provider
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// When it was said: a date or RFC 3339, in UTC where no zone is given [default: now]
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    at: Option<(Timestamp, Option<i32>)>,
+    /// When it was said: a date or RFC 3339; without an offset in the configured time zone, or else in UTC [default: now]
+    #[arg(long, value_name = "TIME")]
+    at: Option<SaidAt>,
     /// Your own name for the message: a message under a key that the conversation has is not appended again
     #[arg(long, value_name = "KEY", value_parser = MessageKey::new)]
     key: Option<MessageKey>,
@@ -84,7 +87,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let conversation = runtime.memory.conversation(id.clone());
     let appended = match &args.at {
         None => conversation.append(message).await?,
-        Some((at, _)) => {
+        Some(said) => {
+            let at = &said.by(&**runtime.memory.clock());
             let appended = conversation.append_batch(vec![(message, *at)]).await?;
             let appended = appended.into_iter().next().context("the store took no message")?;
             if let Some(key) = args.key.clone().filter(|_| !appended.is_new)
@@ -95,15 +99,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             appended
         }
     };
-    let Appended { node, is_new, .. } = appended;
+    let Appended { node, is_new, is_erased, .. } = appended;
     let nodes = runtime.store.conversation(&id).await?.nodes;
     if output.json {
         return Ok(output.value(&Answer { conversation: &id, appended, nodes })?);
     }
     output.line(&node.to_string())?;
     output.note(&match is_new {
+        _ if is_erased => format!("message {node} of `{id}` had this key and was erased: nothing was appended"),
         true if nodes == 1 => format!("`{id}` begins with it"),
-        true => format!("appended to `{id}`, which has {} messages", grouped(nodes)),
+        true => format!("appended to `{id}`, which has {}", counted(nodes, "message", "messages")),
         false => format!("`{id}` has it already, as message {node}"),
     });
     Ok(())
@@ -144,8 +149,8 @@ impl Args {
         if let Some(model) = &self.model {
             message = message.spoken_by(model);
         }
-        if let Some((_, Some(offset))) = &self.at {
-            message.state_utc_offset(*offset);
+        if let Some(offset) = self.at.as_ref().and_then(|said| said.offset) {
+            message.state_utc_offset(offset);
         }
         Ok(message)
     }
@@ -185,10 +190,41 @@ fn read(from: &mut dyn Read) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Parses a time, with its offset from UTC if it states one.
-fn time(text: &str) -> Result<(Timestamp, Option<i32>), String> {
-    let at = text.parse::<Timestamp>().map_err(|error| error.to_string())?;
-    Ok((at, utc_offset(text)))
+/// A time on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SaidAt {
+    /// The time; in UTC if none is stated.
+    at: Timestamp,
+    offset: Option<i32>,
+    /// True for a time of day of which no zone is stated.
+    is_local: bool,
+}
+
+impl SaidAt {
+    /// The time by a clock that knows the zone of the user.
+    fn by(&self, clock: &dyn Clock) -> Timestamp {
+        if !self.is_local {
+            return self.at;
+        }
+        let read = self.at.as_millis();
+        // Midnight in UTC would be a day without a time.
+        let less_offset = |at: i64| {
+            let offset = clock.utc_offset(Timestamp::from_millis(at | 1)).unwrap_or_default();
+            read - i64::from(offset) * 1_000
+        };
+        Timestamp::from_millis(less_offset(less_offset(read)))
+    }
+}
+
+impl FromStr for SaidAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let at = text.parse::<Timestamp>().map_err(|error| error.to_string())?;
+        let time = text.split_once(['T', 't', ' ']).map(|(_, time)| time);
+        let is_local = time.is_some_and(|time| !time.contains(['Z', 'z', '+', '-']));
+        Ok(Self { at, offset: utc_offset(text), is_local })
+    }
 }
 
 fn object(text: &str) -> Result<Box<RawValue>, String> {

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use memory::erasing;
+use memory::erasing::{self, EraseError, Receipt};
 use memory_store::{BackupCheck, check_backup};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     Access,
-    failure::Damage,
+    failure::{Damage, NotFound},
     globals::Globals,
     open,
     output::{Output, grouped},
@@ -26,8 +26,21 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     backup: PathBuf,
     /// Back nothing up: read the backup again and compare every file with its checksum
-    #[arg(long)]
+    #[arg(long, conflicts_with = "lost")]
     verify: bool,
+    /// Back nothing up: the backup is lost, so that erasures that wait for it are completed without it; their receipts
+    /// say so
+    #[arg(long)]
+    lost: bool,
+}
+
+/// Erasures that were completed without a backup.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Lost<'a> {
+    /// Directory of the backup.
+    backup: String,
+    /// Their receipts.
+    receipts: &'a [Receipt],
 }
 
 /// A backup that was read again.
@@ -44,14 +57,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if args.verify {
         return verify(output, &args.backup);
     }
+    if args.lost {
+        return lost(&args.backup, globals).await;
+    }
     let config = globals.config(Access::Read)?.without_model();
     let mut runtime = open(&config)?;
     if erasing::is_pending(&runtime, &config).await? {
         // Opening for writing completes it; a backup would keep what is to go.
         runtime = open(&globals.config(Access::Existing)?.without_model())?;
-        if erasing::is_pending(&runtime, &config).await? {
-            let why = "an erasure that was interrupted is not completed, and a backup would keep its bytes";
-            return Err(Damage(why.to_owned()).into());
+        if let Some(left) = erasing::open_erasures(&runtime, &config).await?.first() {
+            return Err(Damage(format!("a backup would keep what is to go: {left}")).into());
         }
     }
     let bar = output.bar("backing up");
@@ -73,6 +88,25 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let damage: Vec<_> = report.damage.iter().map(ToString::to_string).collect();
     Err(Damage(format!("backed up as it is, with its damage: {}", damage.join("; "))).into())
+}
+
+/// Completes the erasures that wait for a backup which will not come back.
+async fn lost(backup: &Path, globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    let config = globals.config(Access::Existing)?.without_model();
+    let parts = open(&config)?;
+    let receipts = erasing::abandon_backup(&parts, &config, backup).await.map_err(|error| match error {
+        EraseError::NotAwaited { .. } => NotFound(error.to_string()).into(),
+        error => anyhow::Error::from(error),
+    })?;
+    let backup = backup.display().to_string();
+    if output.json {
+        return Ok(output.value(&Lost { backup, receipts: &receipts })?);
+    }
+    for receipt in &receipts {
+        output.line(&format!("receipt {}: completed without the backup in {backup}, which may hold it", receipt.id))?;
+    }
+    Ok(())
 }
 
 fn verify(output: Output, backup: &Path) -> anyhow::Result<()> {

@@ -19,7 +19,7 @@ use crate::{
     failure::{NotFound, Usage},
     globals::Globals,
     news, open,
-    output::{Of, Output, grouped},
+    output::{Of, Output, counted, grouped},
 };
 
 /// Prints what a model would be shown for a question.
@@ -147,7 +147,7 @@ pub(super) fn print_past(output: Output, id: &ConversationId, context: &Prompt, 
     }
     print(output, context, form.raw)?;
     if let Some(view) = context.view {
-        output.note(&format!("view {view}, shown after {} messages", grouped(context.nodes)));
+        output.note(&format!("view {view}, shown after {}", counted(context.nodes, "message", "messages")));
     }
     if form.explain {
         explain(output, context)?;

@@ -21,6 +21,7 @@ use crate::{
 };
 
 const SAMPLE: &str = include_str!("../../assets/demo.jsonl");
+const SAMPLE_NAME: &str = "demo.jsonl";
 const QUESTION: &str = "What is the escrow ticket number?";
 
 /// Shows all features on a sample conversation.
@@ -74,14 +75,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config_at(directory.clone(), Access::Write);
     let runtime = open(&config)?;
     let id = ConversationId::new("tally")?;
-    let messages = jsonl::parse(SAMPLE, Path::new("demo.jsonl"))?;
+    let messages = jsonl::parse(SAMPLE, Path::new(SAMPLE_NAME))?;
     let (secret, number) = secret(&messages)?;
 
     let capture = Capture::with_parts(runtime.clone(), &config);
     let mut appender = capture.conversation(id.clone(), messages.len(), &output);
     for (message, at) in messages {
         let bytes = message.text_bytes();
-        appender.take(message, at, bytes).await?;
+        appender.take(message, SAMPLE_NAME, at, bytes).await?;
     }
     let imported = Imported::from(appender.finish(Afterwards::default()).await?);
     if !output.json {

@@ -56,15 +56,11 @@ struct What {
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["nodes", "from"])]
     matching: Option<String>,
     /// A summary by its number, as `memory summaries` lists it; may be repeated
-    #[arg(long, value_name = "N", value_parser = summary, conflicts_with_all = ["nodes", "from", "matching"])]
+    #[arg(long, value_name = "N", value_parser = resolve::summary, conflicts_with_all = ["nodes", "from", "matching"])]
     summary: Vec<SummaryId>,
     /// Name recorded with the change; `memory disable --list` shows it
     #[arg(long, value_name = "NAME", default_value = "")]
     by: String,
-}
-
-fn summary(text: &str) -> Result<SummaryId, String> {
-    text.parse().ok().and_then(SummaryId::new).ok_or_else(|| "summaries are numbered from 1".to_owned())
 }
 
 /// Changes that were made, or all of them with `--list`.

@@ -21,7 +21,7 @@ use crate::{
     failure::{NotFound, Usage},
     globals::Globals,
     open,
-    output::{Output, grouped},
+    output::{Output, counted},
 };
 
 /// Removes messages for good, and what came from them, and writes a receipt.
@@ -191,7 +191,7 @@ fn is_agreed(output: Output) -> io::Result<bool> {
     Ok(answer.trim() == "erase")
 }
 
-fn preview(output: Output, plan: &ErasurePlan) -> io::Result<()> {
+pub(super) fn preview(output: Output, plan: &ErasurePlan) -> io::Result<()> {
     for target in &plan.conversations {
         let ErasureTarget { conversation, nodes, messages, summaries, views, notes, is_whole, .. } = target;
         let runs: Vec<_> = nodes.iter().take(12).map(ToString::to_string).collect();
@@ -199,11 +199,11 @@ fn preview(output: Output, plan: &ErasurePlan) -> io::Result<()> {
         let which = if runs.is_empty() { String::new() } else { format!(" ({}{more})", runs.join(", ")) };
         let what = if *is_whole { "all of " } else { "" };
         output.line(&format!(
-            "{what}{conversation}: {} messages{which}, {} summaries, {} notes, {} recorded views",
-            grouped(*messages),
-            grouped(*summaries),
-            grouped(*notes),
-            grouped(*views)
+            "{what}{conversation}: {}{which}, {}, {}, {}",
+            counted(*messages, "message", "messages"),
+            counted(*summaries, "summary", "summaries"),
+            counted(*notes, "note", "notes"),
+            counted(*views, "recorded view", "recorded views")
         ))?;
         if target.with_title && !is_whole {
             output.line("  its title, whose words are those of an erased message or the pattern")?;

@@ -27,7 +27,7 @@ use crate::{
     failure::{self, Damage, Usage},
     globals::Globals,
     open,
-    output::{Output, counted, grouped},
+    output::{Output, counted},
     target::{Existing, Target},
     terminal,
 };
@@ -95,8 +95,9 @@ impl Done {
         match self {
             Self::Exported(Exported { conversation, nodes, summaries, notes, root, .. }) => {
                 let notes = if *notes > 0 { format!("{}, ", counted(*notes, "note", "notes")) } else { String::new() };
-                let (nodes, summaries) = (grouped(*nodes), grouped(*summaries));
-                format!("exported `{conversation}`: {nodes} messages, {summaries} summaries, {notes}root {root}")
+                let nodes = counted(*nodes, "message", "messages");
+                let summaries = counted(*summaries, "summary", "summaries");
+                format!("exported `{conversation}`: {nodes}, {summaries}, {notes}root {root}")
             }
             Self::Written(done) => done.words(),
         }

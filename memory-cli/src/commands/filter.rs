@@ -5,7 +5,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use memory_core::{
-    Filter, Level, Role, Timestamp,
+    Filter, Level, Role, SourceClass, Timestamp,
     time::{Edge, InvalidTimestamp, TimeRange, TimeWords},
 };
 
@@ -37,6 +37,9 @@ pub(super) struct FilterArgs {
     /// Compressed to this level; several may be given
     #[arg(long, value_name = "LEVEL", value_parser = level(Level::Full))]
     level: Vec<Level>,
+    /// From these sources alone: person, document, model, plugin, tool or import; several separated by commas
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    trust: Vec<SourceClass>,
 }
 
 impl FilterArgs {
@@ -48,7 +51,8 @@ impl FilterArgs {
             .roles(self.role.clone())
             .sessions(self.session.clone())
             .tags(self.tag.clone())
-            .levels(self.level.clone());
+            .levels(self.level.clone())
+            .sources(self.trust.clone());
         filter.during.clone_from(&self.during);
         Ok(filter)
     }

@@ -22,7 +22,7 @@ use crate::{
     globals::Globals,
     news::{self, News},
     open,
-    output::{Line, Noted, Output, grouped},
+    output::{Line, Noted, Output, counted, grouped},
 };
 
 /// Finds text by a regular expression.
@@ -142,7 +142,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let searched = match found.scanned {
         0 if found.more => String::new(),
         1 => "; 1 message was searched to its end".to_owned(),
-        scanned => format!("; {} messages were searched to their end", grouped(scanned)),
+        scanned => format!("; {} searched to the end", counted(scanned, "message was", "messages were")),
     };
     let more = if found.more { "; there are more: raise --limit" } else { "" };
     output.note(&format!("{matches}{searched}{more}"));

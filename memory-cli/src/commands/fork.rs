@@ -13,7 +13,7 @@ use crate::{
     failure::{NotFound, Usage},
     globals::Globals,
     open,
-    output::grouped,
+    output::counted,
 };
 
 /// Continues a conversation from one of its messages as a new one.
@@ -46,10 +46,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if output.json {
         return Ok(output.value(&list::listed(&runtime, &state.id).await?)?);
     }
-    let (child, nodes, summaries) = (&state.id, grouped(state.nodes), grouped(state.summaries));
-    output.line(&format!(
-        "{child} continues {parent} after node {node}: {nodes} messages and {summaries} summaries shared"
-    ))?;
+    let (nodes, summaries) =
+        (counted(state.nodes, "message", "messages"), counted(state.summaries, "summary", "summaries"));
+    let child = &state.id;
+    output.line(&format!("{child} continues {parent} after node {node}: {nodes} and {summaries} shared"))?;
     Ok(())
 }
 

@@ -189,11 +189,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             }
             CheckedFile::Jsonl(id, file) => {
                 let mut appender = capture.conversation(id.clone(), file.messages, &output);
-                let take = async |ReadMessage { mut message, line_key, at, bytes }| {
+                let take = async |ReadMessage { mut message, line_key, at, bytes, line }| {
                     if !args.again {
                         message.key = message.key.or(line_key);
                     }
-                    anyhow::Ok(appender.take(message, at, bytes).await?)
+                    let place = format!("{}:{line}", file.path().display());
+                    anyhow::Ok(appender.take(message, &place, at, bytes).await?)
                 };
                 file.each(take).await?;
                 let mut imported = Imported::from(appender.finish(after).await?);
@@ -223,7 +224,18 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let news = all.iter_mut().map(|one| &mut one.news).chain(restored.iter_mut().map(|one| &mut one.news));
     news.for_each(|news| globals.keep(news));
-    print(globals.output, &all, &restored, &transcripts, after.embed)
+    print(globals.output, &all, &restored, &transcripts, after.embed)?;
+    match all.iter().map(|one| one.report.refused).sum::<usize>() {
+        0 => Ok(()),
+        refused => Err(Refused { refused: counted(refused as u64, "message", "messages") }.into()),
+    }
+}
+
+/// Some messages were not appended; all others were.
+#[derive(Debug, thiserror::Error)]
+#[error("{refused} refused by --redact; all others were appended")]
+struct Refused {
+    refused: String,
 }
 
 /// Embeds a conversation, with the time that it takes.
@@ -276,6 +288,8 @@ struct Row<'a> {
     read: u64,
     /// Number of appended messages.
     new: u64,
+    /// Number of messages that --redact refused.
+    refused: u64,
     /// Number of messages in the conversation now.
     nodes: u64,
     /// Summaries of the file that stand for messages here.
@@ -323,6 +337,7 @@ impl<'a> Row<'a> {
             conversation: &report.id,
             read: report.read as u64,
             new: report.new as u64,
+            refused: report.refused as u64,
             nodes: report.stats.nodes,
             summaries: report.summaries.new + report.summaries.there,
             new_summaries: report.summaries.new,

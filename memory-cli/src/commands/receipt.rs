@@ -13,7 +13,7 @@ use crate::{
     failure::{Damage, NotFound, Usage},
     globals::Globals,
     open,
-    output::{Output, grouped},
+    output::{Output, counted, grouped},
 };
 
 /// Lists, shows and checks the receipts of what was erased.
@@ -64,12 +64,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 } else {
                     "clean"
                 };
+                let owner = receipt.owner.as_ref().map_or_else(String::new, |owner| format!(" of {owner}"));
                 output.line(&format!(
-                    "{}  {}  {} messages of {} conversations, {found}",
+                    "{}  {}  {} of {}{owner}, {found}",
                     receipt.id,
                     receipt.at,
-                    grouped(receipt.messages()),
-                    receipt.conversations.len()
+                    counted(receipt.messages(), "message", "messages"),
+                    counted(receipt.conversations.len() as u64, "conversation", "conversations")
                 ))?;
             }
         }
@@ -107,8 +108,8 @@ fn verified(output: Output, id: ErasureId, check: &ReceiptCheck) -> anyhow::Resu
         check.faults.iter().try_for_each(|fault| output.line(fault))?;
         if check.faults.is_empty() {
             output.line(&format!(
-                "receipt {id} holds: {} messages are erased, the roots are right",
-                grouped(check.erased)
+                "receipt {id} holds: {} erased, the roots are right",
+                counted(check.erased, "message is", "messages are")
             ))?;
         }
     }
@@ -122,14 +123,16 @@ fn verified(output: Output, id: ErasureId, check: &ReceiptCheck) -> anyhow::Resu
 pub(super) fn print(output: Output, receipt: &Receipt) -> io::Result<()> {
     output.line(&format!("receipt {}", receipt.id))?;
     let by = if receipt.by.is_empty() { String::new() } else { format!(" by {}", receipt.by) };
-    output.line(&format!("erased {}{by}, completed {}", receipt.at, receipt.done))?;
+    let owner = receipt.owner.as_ref().map_or_else(String::new, |owner| format!(" for {owner}"));
+    output.line(&format!("erased {}{by}{owner}, completed {}", receipt.at, receipt.done))?;
     for one in &receipt.conversations {
         let ErasedConversation { conversation, nodes, notes, is_whole, leaves, root_before, root_after, .. } = one;
         let messages: u64 = nodes.iter().map(|run| run.count()).sum();
         let what = if *is_whole { "all of " } else { "" };
-        output.line(&format!("{what}{conversation}: {} messages, {} notes", grouped(messages), grouped(*notes)))?;
+        let (messages, notes) = (counted(messages, "message", "messages"), counted(*notes, "note", "notes"));
+        output.line(&format!("{what}{conversation}: {messages}, {notes}"))?;
         let same = if root_before == root_after { "as before" } else { "ANOTHER THAN BEFORE" };
-        output.line(&format!("  root over {} messages {root_after}, {same}", grouped(*leaves)))?;
+        output.line(&format!("  root over {} {root_after}, {same}", counted(*leaves, "message", "messages")))?;
     }
     let scan = &receipt.scan;
     let rate = (scan.bytes * 1_000).checked_div(scan.millis).unwrap_or(scan.bytes);
@@ -156,5 +159,7 @@ pub(super) fn print(output: Output, receipt: &Receipt) -> io::Result<()> {
     if receipt.was_resumed {
         output.line("another process completed it, which could not search for the texts any more")?;
     }
-    receipt.backups.iter().try_for_each(|path| output.line(&format!("backup brought up to date: {path}")))
+    receipt.backups.iter().try_for_each(|path| output.line(&format!("backup brought up to date: {path}")))?;
+    let lost = |path: &String| output.line(&format!("backup said to be lost, which may hold it: {path}"));
+    receipt.abandoned.iter().try_for_each(lost)
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use memory::parts::Parts;
 use memory_core::{
-    ConversationId, NodeId, NodeRange,
+    ConversationId, NodeId, NodeRange, SummaryId,
     port::{ConversationState, Conversations},
 };
 
@@ -201,9 +201,25 @@ pub(super) fn nodes(text: &str) -> Result<NodeRange, String> {
     NodeRange::new(first, last).ok_or_else(|| format!("node {last} comes before node {first}"))
 }
 
+/// Parses the number of a summary on the command line, with or without the letter that it is printed with.
+pub(super) fn summary(text: &str) -> Result<SummaryId, String> {
+    let digits = text.strip_prefix('s').unwrap_or(text);
+    let number = digits.parse::<u64>().map_err(|_| format!("`{text}` is not the number of a summary"))?;
+    SummaryId::new(number).ok_or_else(|| "summaries are numbered from 1".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_a_summary_is_read_as_it_is_printed_and_without_its_letter() {
+        let read = summary("157").unwrap();
+        assert_eq!(summary(&read.to_string()), Ok(read));
+        for wrong in ["", "s", "0", "s0", "ss1", "-1", "x"] {
+            assert!(summary(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_run_is_written_as_it_is_printed() {

@@ -91,14 +91,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // An owner must learn nothing of the others, not even how much they have.
     let sees_all = config.owner.is_none();
     let ids = args.conversations.ids(&runtime).await?;
-    let limits = config.archive_limits();
     let (mut all, mut archived) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
     for id in ids {
         let conversation = runtime.memory.conversation(id.clone());
         let stats = conversation.stats().await?;
         let messages = bytes::of_messages(&*runtime.store, &id).await?;
         let state = runtime.store.conversation(&id).await?;
-        archived.push(limits.archived(&*runtime.store, &state).await?);
+        archived.push(runtime.archive_limits(&state).archived(&*runtime.store, &state).await?);
         all.push((id, stats, messages));
     }
     let spending = models::spending(&config);
@@ -159,7 +158,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         });
         output.table(["chat models", "requests", "tokens asked", "cached", "replied", "requests by model"], rows)?;
     }
-    if limits != ArchiveLimits::default() {
+    let has_limits = config.archive_limits() != ArchiveLimits::default();
+    if has_limits || archived.iter().any(|one| one.evicted > 0) {
         output.line("")?;
         let rows = all
             .iter()

@@ -47,7 +47,7 @@ enum Command {
 #[derive(Debug, ClapArgs)]
 struct Dissolve {
     /// The number of the summary, as `memory summaries` lists it
-    #[arg(value_name = "NUMBER", value_parser = number)]
+    #[arg(value_name = "NUMBER", value_parser = resolve::summary)]
     summary: SummaryId,
     #[command(flatten)]
     conversation: resolve::One,
@@ -68,14 +68,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             print(globals.output, &id, &repaired)
         }
     }
-}
-
-/// Parses the number of a summary on the command line.
-fn number(text: &str) -> Result<SummaryId, String> {
-    // The letter before the number is optional.
-    let digits = text.strip_prefix('s').unwrap_or(text);
-    let number = digits.parse::<u64>().map_err(|_| format!("`{text}` is not the number of a summary"))?;
-    SummaryId::new(number).ok_or_else(|| "summaries are numbered from 1".to_owned())
 }
 
 /// Prints the outcome of a repair.
@@ -104,18 +96,4 @@ fn print(output: Output, id: &ConversationId, repaired: &RepairedSummary) -> any
         ));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_read_as_it_is_printed_and_without_its_letter() {
-        let summary = number("157").unwrap();
-        assert_eq!(number(&summary.to_string()), Ok(summary));
-        for wrong in ["", "s", "0", "s0", "ss1", "-1", "x"] {
-            assert!(number(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args as ClapArgs;
+use memory::erasing::{self, OpenErasure};
 use memory_store::{CompressionOptions, VacuumOptions, VacuumReport};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use crate::{
     failure::Damage,
     globals::Globals,
     open,
-    output::{Output, grouped},
+    output::{Output, counted, grouped},
 };
 
 /// Makes the log smaller, also while it is read and written to.
@@ -42,6 +43,8 @@ pub(crate) struct Answer<'a> {
     store: String,
     #[serde(flatten)]
     report: &'a VacuumReport,
+    /// Erasures that are not completed, and what each waits for.
+    open_erasures: Vec<OpenErasure>,
 }
 
 impl Args {
@@ -60,7 +63,8 @@ impl Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Existing)?.without_model();
-    let store = open(&config)?.log;
+    let parts = open(&config)?;
+    let store = &parts.log;
     if let Some(damage) = store.report().damage.first() {
         return Err(damaged(store.path(), damage));
     }
@@ -72,7 +76,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let report = store.vacuum(args.options(), &bar);
     bar.finish();
     match report {
-        Ok(report) => Ok(print(output, store.path(), &report)?),
+        Ok(report) => {
+            let open_erasures = erasing::open_erasures(&parts, &config).await?;
+            if output.json {
+                let store = store.path().display().to_string();
+                return Ok(output.value(&Answer { store, report: &report, open_erasures })?);
+            }
+            print(output, &report)?;
+            Ok(open_erasures.iter().try_for_each(|open| output.line(&open.to_string()))?)
+        }
         Err(error) if error.is_damage() => Err(damaged(store.path(), &error)),
         Err(error) => Err(error.into()),
     }
@@ -87,11 +99,8 @@ fn damaged(store: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
     .into()
 }
 
-fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result<()> {
+fn print(output: Output, report: &VacuumReport) -> std::io::Result<()> {
     let VacuumReport { segments, replaced, dropped, noted, bytes_before, bytes_after, .. } = *report;
-    if output.json {
-        return output.value(&Answer { store: store.display().to_string(), report });
-    }
     if segments == 0 {
         return output.line(
             "nothing to do: the log is one segment, which is being written to; --seal closes it, to be taken too",
@@ -105,7 +114,7 @@ fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result
         ));
     }
     let became =
-        if noted > 0 { format!(", {} messages became the notes they are", grouped(noted)) } else { String::new() };
+        if noted > 0 { format!(", {} became notes", counted(noted, "message", "messages")) } else { String::new() };
     output.line(&format!(
         "{} of {} sealed segments rewritten, {} replaced records dropped{became}: {} bytes before, {} after",
         grouped(replaced),

@@ -34,6 +34,8 @@ pub(crate) struct ReadMessage {
     pub(crate) at: Option<Timestamp>,
     /// Bytes of the line.
     pub(crate) bytes: usize,
+    /// Number of the line in the file.
+    pub(crate) line: usize,
 }
 
 /// A file whose lines are messages: `{"role", "content", "speaker"? or "name"?, "key"? or "id"?, "at"? or "timestamp"?,
@@ -70,6 +72,10 @@ impl JsonlFile {
         };
         let (messages, mended) = counted;
         Ok(Self { path: name.to_owned(), kept, longest: limits.line, messages, mended })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Passes the messages to `take` in order, until that fails.
@@ -145,7 +151,7 @@ impl<'a> Messages<'a> {
         let read = serde_json::from_str(line).map_err(|error| not_json(&error)).and_then(message);
         let (message, at) = read.map_err(|why| self.lines.fault(why))?;
         let line_key = self.so_far.to_string().get(..32).and_then(|hash| MessageKey::new(&format!("line-{hash}")).ok());
-        Ok(Some(ReadMessage { message, line_key, at, bytes }))
+        Ok(Some(ReadMessage { message, line_key, at, bytes, line: self.lines.number() }))
     }
 }
 

@@ -65,6 +65,11 @@ impl<'a> Lines<'a> {
         self.mended
     }
 
+    /// Number of the last line.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -47,6 +47,7 @@ fn a_disabled_message_is_shown_only_with_the_flag() {
     store.fail(&["disable", "-c", "trip"], 2);
     assert!(store.fail(&["disable", "--matching", "a("], 2).starts_with("error: `a(` is not a regular expression: "));
     store.fail(&["disable", "-c", "trip", "--summary", "9999"], 3);
+    store.fail(&["disable", "-c", "trip", "--summary", "s9999"], 3);
 }
 
 #[test]
@@ -130,4 +131,81 @@ fn a_bridge_that_keeps_nothing_writes_nothing_anywhere() {
     assert!(answers.lines().count() == 3 && !answers.contains("error"), "{answers}");
     assert_eq!(holding(std::path::Path::new(&home), "zebra44712"), Vec::<String>::new());
     assert!(!std::path::Path::new(&store.path("store")).exists());
+}
+
+/// A conversation of a person, a model and two tools, one of which lies.
+fn with_tools() -> Store {
+    let store = Store::new();
+    let call = |id: &str, tool: &str| serde_json::json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": tool, "input": {}}]});
+    let result = |id: &str, text: &str| serde_json::json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]});
+    let said = |role: &str, text: &str| serde_json::json!({"role": role, "content": text});
+    let lines = [
+        said("user", "Which gate does the ferry leave from?"),
+        call("c1", "web"),
+        result("c1", "The ferry leaves from gate quagga."),
+        said("assistant", "It leaves from gate quagga."),
+        said("user", "And when does the ferry leave?"),
+        call("c2", "timetable"),
+        result("c2", "The ferry leaves at noon."),
+        said("assistant", "It leaves at noon."),
+    ];
+    let all: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let file = store.file("trip.jsonl", &all);
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store
+}
+
+#[test]
+fn a_source_is_put_under_quarantine_with_what_was_derived_from_it_and_comes_back_alone() {
+    let store = with_tools();
+    store.succeed(&["disable", "-c", "trip", "8"]);
+    let held = store.json(&["quarantine", "tool:web", "--by", "Ann"]);
+    assert_eq!(held["conversations"][0]["nodes"], serde_json::json!([[2, 4]]), "{held}");
+    assert!(store.json(&["find", "quagga"])["matches"].as_array().unwrap().is_empty());
+    let context = store.succeed(&["context", "-c", "trip", "Which gate does the ferry leave from?"]);
+    assert!(!context.contains("quagga") && context.contains("at noon"), "{context}");
+    assert_eq!(store.json(&["quarantine", "--list"])["quarantines"][0]["source"], "tool:web");
+    assert!(store.succeed(&["disable", "-c", "trip", "--list"]).contains("quarantine of tool:web | Ann"));
+    assert!(store.succeed(&["quarantine", "tool:web"]).starts_with("nothing changed"));
+    let lifted = store.json(&["quarantine", "--undo", "tool:web"]);
+    assert_eq!(lifted["conversations"][0]["nodes"], serde_json::json!([[2, 4]]), "{lifted}");
+    assert_eq!(store.json(&["find", "quagga"])["matches"].as_array().unwrap().len(), 2);
+    assert_eq!(store.succeed(&["expand", "-c", "trip", "8"]).trim(), "[disabled]", "for another reason");
+    assert!(store.succeed(&["quarantine", "--list"]).contains("nothing is under quarantine"));
+
+    let whole = store.json(&["quarantine", "conversation:trip"]);
+    assert_eq!(whole["conversations"][0]["nodes"], serde_json::json!([[1, 7]]), "{whole}");
+    store.succeed(&["quarantine", "--undo", "conversation:trip"]);
+    let imported = store.json(&["quarantine", "import:trip"]);
+    assert_eq!(imported["conversations"][0]["nodes"], serde_json::json!([[1, 7]]), "{imported}");
+    store.succeed(&["quarantine", "--undo", "import:trip"]);
+    store.fail(&["quarantine", "conversation:nowhere"], 3);
+    store.fail(&["quarantine", "mail:x"], 2);
+}
+
+#[test]
+fn recall_is_limited_to_sources_and_each_message_says_its_own() {
+    let store = with_tools();
+    store.succeed(&["append", "-c", "mine", "The ferry leaves from gate four."]);
+    store.succeed(&["append", "-c", "mine", "--role", "assistant", "Noted: the ferry leaves from gate four."]);
+    let found = |trust: &str| {
+        let found = store.json(&["search", "--trust", trust, "Which gate does the ferry leave from?"]);
+        let hit = |hit: &serde_json::Value| format!("{} {}", hit["conversation"].as_str().unwrap(), hit["node"]);
+        found["hits"].as_array().unwrap().iter().map(hit).collect::<Vec<_>>()
+    };
+    assert_eq!(found("person"), ["mine 1"]);
+    assert_eq!(found("user,model").len(), 2);
+    assert!(found("import").iter().all(|hit| hit.starts_with("trip")) && !found("import").is_empty());
+    store.fail(&["search", "--trust", "friend", "Which gate?"], 2);
+    let sources = store.json(&["provenance", "-c", "trip", "3-4"]);
+    let [result, reply] = [0, 1].map(|at| sources["sources"][at].clone());
+    assert_eq!((&result["source"], &result["tools"][0]), (&"import".into(), &"web".into()), "{sources}");
+    assert_eq!((&reply["tools"][0], &reply["from"]), (&"web".into(), &serde_json::json!([[3, 3]])), "{sources}");
+    let own = store.json(&["provenance", "-c", "mine", "1-2"]);
+    assert_eq!(
+        (&own["sources"][0]["source"], &own["sources"][1]["source"]),
+        (&"user".into(), &"model".into()),
+        "{own}"
+    );
+    store.fail(&["provenance", "-c", "mine", "9"], 3);
 }

@@ -65,6 +65,15 @@ fn a_message_without_a_zone_is_of_the_users_own() {
     let shown = store.succeed(&["context", "-c", "trip", "When was the ferry late?"]);
     assert!(shown.contains("[Friday 2026-07-03, 00:30]"), "{shown}");
     assert!(store.fail(&zoned("Europe/Nowhere", &later), 2).contains("is no time zone"));
+    // A time of day without an offset is one of the user's.
+    let local = ["append", "-c", "trip", "--at", "2026-07-04T00:00", "At midnight."];
+    store.succeed(&zoned("Europe/Berlin", &local));
+    store.succeed(&zoned("Europe/Berlin", &["append", "-c", "trip", "--at", "2026-12-24 18:00", "In winter."]));
+    store.succeed(&["append", "-c", "trip", "--at", "2026-12-24 18:00", "In no zone."]);
+    let said_at = |node: &'static str| store.json(&["expand", node])["at"].clone();
+    let times = ["2026-07-03T22:00:00Z", "2026-12-24T17:00:00Z", "2026-12-24T18:00:00Z"];
+    assert_eq!([said_at("4"), said_at("5"), said_at("6")], times);
+    assert!(store.fail(&["append", "--at", "2026-07-03T22:30:00+15:00", "x"], 2).contains("at most 14 hours"));
 }
 
 #[test]

@@ -78,3 +78,86 @@ fn personal_data_is_masked_or_refused_as_it_was_asked() {
     assert!(holding(Path::new(&store.path("store")), "bo@example.org").is_empty());
     assert!(holding(Path::new(&store.path("store")), "anna@example.org").is_empty());
 }
+
+#[test]
+fn everything_that_is_kept_of_a_message_and_its_conversation_is_masked() {
+    let store = Store::new();
+    let masked = |args: &[&str]| store.succeed(&[&["--redact", "all=mask"], args].concat());
+    masked(&[
+        "append",
+        "-c",
+        "talk",
+        "--key",
+        "mail-bo@example.org",
+        "--metadata",
+        r#"{"by": "bo@example.org"}"#,
+        "Hello",
+    ]);
+    masked(&[
+        "append",
+        "-c",
+        "talk",
+        "--key",
+        "mail-bo@example.org",
+        "--metadata",
+        r#"{"by": "bo@example.org"}"#,
+        "Hello",
+    ]);
+    assert_eq!(store.json(&["verify"])["nodes"], 1, "its key is known");
+    masked(&["title", "talk", "--set", "Mail of bo@example.org"]);
+    masked(&["tag", "talk", "--add", "bo@example.org"]);
+    masked(&["context", "-c", "talk", "What did bo@example.org say?"]);
+    let call = serde_json::json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "pay", "input": {
+        "card": 4_111_111_111_111_111_u64, "pin": 4711, "password": "swordfish", "amount": 1_700_000_000,
+        "nested": {"client_secret": "correct horse"}
+    }}]});
+    let result =
+        serde_json::json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]});
+    let file = store.file("calls.jsonl", &format!("{call}\n{result}\n"));
+    masked(&["import", "--format", "jsonl", &file]);
+    for word in ["bo@example.org", "4111111111111111", "4711", "swordfish", "correct horse"] {
+        assert!(holding(Path::new(&store.path("store")), word).is_empty(), "{word} is kept");
+    }
+    assert!(!holding(Path::new(&store.path("store")), "1700000000").is_empty(), "a number is no secret");
+}
+
+#[test]
+fn masking_may_begin_between_two_imports_of_a_file_that_grows() {
+    let store = Store::new();
+    let line = |text: &str| format!("{}\n", serde_json::json!({"role": "user", "content": text}));
+    let lines = line("Write to anna@example.org.") + &line("And to ben@example.org, too.");
+    let file = store.file("talk.jsonl", &lines);
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let file = store.file("talk.jsonl", &(lines.clone() + &line("Then to cleo@example.org.")));
+    let grown = store.json(&["--redact", "email=mask", "import", "--format", "jsonl", &file]);
+    assert_eq!(
+        (&grown["conversations"][0]["new"], &grown["conversations"][0]["nodes"]),
+        (&1.into(), &3.into()),
+        "{grown}"
+    );
+    assert!(holding(Path::new(&store.path("store")), "cleo@example.org").is_empty());
+    // And may end there.
+    let file = store.file("talk.jsonl", &(lines + &line("Then to cleo@example.org.") + &line("Bye.")));
+    let grown = store.json(&["import", "--format", "jsonl", &file]);
+    assert_eq!(
+        (&grown["conversations"][0]["new"], &grown["conversations"][0]["nodes"]),
+        (&1.into(), &4.into()),
+        "{grown}"
+    );
+}
+
+#[test]
+fn an_import_goes_on_behind_what_it_refuses_and_says_where_that_stands() {
+    let store = Store::new();
+    let line = |text: &str| format!("{}\n", serde_json::json!({"role": "user", "content": text}));
+    let lines =
+        line("One.") + "\n" + &line(&format!("Card {CARD}.")) + &line("Three.") + &line(&format!("Again {CARD}."));
+    let file = store.file("talk.jsonl", &lines);
+    let output = store.command(&["--redact", "card=refuse", "import", "--format", "jsonl", &file]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("talk.jsonl:3 (card); ") && said.contains("talk.jsonl:5 (card)"), "{said}");
+    assert!(said.contains("2 messages refused by --redact; all others were appended"), "{said}");
+    assert!(!said.contains(CARD), "{said}");
+    assert_eq!(store.json(&["verify"])["nodes"], 2);
+}

@@ -77,6 +77,12 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// The findings in a text, in order, without overlaps.
     fn find(&self, text: &str) -> Vec<Finding>;
 
+    /// The findings in the value of a member, a label or a setting with a name. The default ignores the name.
+    fn find_named(&self, name: &str, value: &str) -> Vec<Finding> {
+        let _ = name;
+        self.find(value)
+    }
+
     /// What stands in place of a masked value: `[email]` by default. It must not reveal the value.
     fn placeholder(&self, class: Sensitive, value: &str) -> String {
         let _ = value;
@@ -88,7 +94,13 @@ impl dyn Detector + '_ {
     /// The text with placeholders in place of findings of the classes that `is_masked` admits; `None` if it has none.
     #[must_use]
     pub fn masked(&self, text: &str, is_masked: &dyn Fn(Sensitive) -> bool) -> Option<String> {
-        let mut found = self.find(text);
+        self.masked_in(None, text, is_masked)
+    }
+
+    /// [`Self::masked`] of a text that may be the value of a member with a name.
+    #[must_use]
+    pub fn masked_in(&self, name: Option<&str>, text: &str, is_masked: &dyn Fn(Sensitive) -> bool) -> Option<String> {
+        let mut found = name.map_or_else(|| self.find(text), |name| self.find_named(name, text));
         found.retain(|finding| is_masked(finding.class));
         if found.is_empty() {
             return None;

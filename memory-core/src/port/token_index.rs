@@ -13,13 +13,21 @@ pub struct TokenPart<'a> {
     pub conversation: &'a ConversationId,
     /// The nodes, in any order.
     pub nodes: &'a [NodeId],
+    /// Nodes that [`TokenAnswer::nodes_with`] and [`TokenAnswer::nodes`] leave out.
+    pub without: &'a [NodeId],
 }
 
 impl<'a> TokenPart<'a> {
     /// These nodes of `conversation`.
     #[must_use]
     pub const fn new(conversation: &'a ConversationId, nodes: &'a [NodeId]) -> Self {
-        Self { conversation, nodes }
+        Self { conversation, nodes, without: &[] }
+    }
+
+    /// The same nodes; counts leave others out.
+    #[must_use]
+    pub const fn without(self, without: &'a [NodeId]) -> Self {
+        Self { without, ..self }
     }
 }
 

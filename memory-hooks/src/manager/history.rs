@@ -418,9 +418,11 @@ impl History<'_> {
             words.extend(read.nodes.into_iter().map(|node| (node.id, node)));
             losses.extend(&read.losses);
         }
-        let mut pieces = Vec::new();
+        let (mut pieces, mut disabled) = (Vec::new(), Vec::new());
         for piece in &cut.pieces {
             match *piece {
+                // One line for a run, however many summaries say so.
+                CutPiece::Summary { span, .. } if is_disabled(tree, span) => disabled.push(span),
                 CutPiece::Summary { id, span } => pieces.push(match summaries.remove(&id) {
                     Some(summary) => self.summary(summary),
                     None => ViewPiece::new(ViewBody::Lost(span), "its summary cannot be read any more"),
@@ -430,7 +432,6 @@ impl History<'_> {
                 }
                 CutPiece::Verbatim(run) => {
                     let whole = losses.rest_of(run);
-                    let mut disabled = Vec::new();
                     for id in whole.iter().flat_map(|run| run.iter()) {
                         let Some(node) = words.remove(&id) else { continue };
                         if node.is_disabled {
@@ -442,11 +443,11 @@ impl History<'_> {
                     }
                     let lost = |lost| ViewPiece::new(ViewBody::Lost(lost), "it cannot be read any more");
                     pieces.extend(losses.within(run).map(lost));
-                    let hidden = |run| ViewPiece::new(ViewBody::Disabled(run), "it is disabled");
-                    pieces.extend(NodeRange::merge(disabled).into_iter().map(hidden));
                 }
             }
         }
+        let hidden = |run| ViewPiece::new(ViewBody::Disabled(run), "it is disabled");
+        pieces.extend(NodeRange::merge(disabled).into_iter().map(hidden));
         pieces.sort_by_key(ViewPiece::nodes);
         let tokens = (self.request.tokens_of)(&pieces, self.longest_result);
         let tokens = tokens.saturating_sub(self.request.question_tokens);
@@ -510,6 +511,11 @@ fn next_estimate(best: Option<&Tried>, over: Option<&Tried>, limit: u32) -> u32 
 
 pub(super) fn failed(error: &dyn Error) -> Notice {
     Notice::CompactionFailed { why: error.to_string() }
+}
+
+/// True if all messages of a run are disabled.
+fn is_disabled(tree: &Tree, run: NodeRange) -> bool {
+    run.iter().all(|node| tree.node(node).is_some_and(|outline| outline.is_disabled))
 }
 
 fn summary_reason(summary: &Summary) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
+use memory_core::{DISABLED, ERASED, Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
 
 use super::writing::{Writer, dated, is_of_a_lost_message};
 use crate::{MemoryError, render};
@@ -28,7 +28,13 @@ impl Writer<'_> {
         level: Level,
         children: &[Summary],
     ) -> Result<Vec<SummarySource>, MemoryError> {
-        let told = children.iter().map(|child| self.told(child));
+        let told = children.iter().map(|child| {
+            let mut told = self.told(child);
+            if hidden_text(child).is_some() {
+                told.text.clear();
+            }
+            told
+        });
         if level != Level::Meta {
             return Ok(told.collect());
         }
@@ -71,7 +77,7 @@ impl Writer<'_> {
         for chunk in nodes.chunks(AT_ONCE) {
             for run in NodeRange::merge(chunk.to_vec()) {
                 let read = self.ports.store.readable_nodes(self.conversation, run).await?;
-                for node in &read.nodes {
+                for node in read.nodes.iter().filter(|node| !node.is_hidden()) {
                     let mut source = self.message(node, SummaryMetadata::default());
                     let of_node = |child: &&Summary| child.body.span.first() == node.id;
                     if is_short(node) {
@@ -85,6 +91,11 @@ impl Writer<'_> {
         }
         Ok(said)
     }
+}
+
+/// Text of a summary that covers erased or disabled messages alone, which adds nothing to another one.
+pub(super) fn hidden_text(summary: &Summary) -> Option<&'static str> {
+    [ERASED, DISABLED].into_iter().find(|text| summary.body.text == *text)
 }
 
 fn is_short(node: &Node) -> bool {

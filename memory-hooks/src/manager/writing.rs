@@ -18,7 +18,10 @@ use memory_core::{
 };
 use memory_strategies::is_small_talk;
 
-use super::failing::{FailureCount, in_a_line};
+use super::{
+    failing::{FailureCount, in_a_line},
+    merged_sources::hidden_text,
+};
 use crate::{MemoryError, kept_out::Redactor, ports::Ports, render};
 
 /// Text shown for a message that is excluded from summaries.
@@ -361,7 +364,10 @@ impl Writer<'_> {
         let sources = self.merged_sources(merge.level, &children).await?;
         let tokens: u32 = children.iter().map(|child| child.body.tokens).sum();
         let inputs: Vec<_> = children.iter().map(|child| child.body.input_hash).collect();
-        self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs, None).await
+        let hidden: Vec<_> = children.iter().map_while(hidden_text).collect();
+        let given =
+            hidden.first().filter(|_| hidden.len() == children.len()).map(|text| Ok(WrittenSummary::new(*text)));
+        self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs, given).await
     }
 
     /// The words of a summary that an earlier view needed before it was due, if the same author wrote them.

@@ -32,9 +32,16 @@ fn every_tool_has_schemas_and_says_whether_it_writes() {
         let output = tool.output_schema.as_ref().unwrap();
         assert_eq!(output.get("type"), Some(&json!("object")), "{name}");
         let annotations = tool.annotations.as_ref().unwrap();
-        let writes =
-            ["scratchpad_set", "scratchpad_append", "append_messages", "disable_messages", "erase_messages", "memory"]
-                .contains(&name);
+        let writes = [
+            "scratchpad_set",
+            "scratchpad_append",
+            "append_messages",
+            "disable_messages",
+            "erase_messages",
+            "memory",
+            "quarantine_source",
+        ]
+        .contains(&name);
         assert_eq!(annotations.read_only_hint, Some(!writes), "{name}");
         assert_eq!(annotations.open_world_hint, Some(false), "{name}");
         if !writes {
@@ -46,7 +53,14 @@ fn every_tool_has_schemas_and_says_whether_it_writes() {
         }
         let properties = tool.input_schema.get("properties").and_then(Value::as_object).unwrap();
         // Tools are stateless.
-        let names = ["scratchpad_read", "scratchpad_set", "scratchpad_append", "memory", "list_conversations"];
+        let names = [
+            "scratchpad_read",
+            "scratchpad_set",
+            "scratchpad_append",
+            "memory",
+            "list_conversations",
+            "quarantine_source",
+        ];
         if !names.contains(&name) {
             assert!(properties.contains_key("conversation_id") || properties.contains_key("conversations"), "{name}");
         }

@@ -83,7 +83,7 @@ pub(crate) struct Indexed {
     /// Held while saved runs are loaded.
     restoring: tokio::sync::Mutex<()>,
     /// Held while nodes of the conversation are embedded, so that no node is embedded twice.
-    pub(crate) embedding: tokio::sync::Mutex<()>,
+    pub(crate) embedding: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The words of several conversations, identified by number.
@@ -215,18 +215,20 @@ impl WordIndex {
         Ok(all)
     }
 
-    /// Indexes all missing nodes of several conversations, and saves them if they are many.
+    /// Indexes all missing nodes of several conversations, and saves them if they are many. Nodes that are `hidden` from
+    /// a conversation, by its number, have no words.
     pub(crate) async fn catch_up_all(
         &self,
         source: &dyn Source,
         states: &[ConversationState],
+        hidden: &BTreeMap<usize, Vec<usize>>,
     ) -> Result<AllWords, StoreError> {
         self.refresh().await;
         let saved = self.saved();
         let (mut unsaved, mut pending, mut nodes) = (BTreeMap::new(), Vec::new(), 0);
         for (number, state) in states.iter().enumerate() {
             self.heed_erasures(state);
-            if saved.through(&state.id) >= state.nodes {
+            if saved.through(&state.id) >= state.nodes && !hidden.contains_key(&number) {
                 continue;
             }
             let (indexed, _) = self.catch_up(source, &state.id, state.nodes, u64::MAX, &()).await?;
@@ -243,11 +245,19 @@ impl WordIndex {
         }
         loop {
             let words = self.saved();
-            let is_saved = |number: usize| states.get(number).is_some_and(|one| words.through(&one.id) >= one.nodes);
+            let is_saved = |number: usize| {
+                let is_through = states.get(number).is_some_and(|one| words.through(&one.id) >= one.nodes);
+                is_through && !hidden.contains_key(&number)
+            };
             let ids = states.iter().map(|state| &state.id);
             match words.scoped(ids, |number| is_saved(number) || !unsaved.contains_key(&number)) {
                 Ok(saved) => {
                     unsaved.retain(|number, _| !is_saved(*number));
+                    for (number, indexed) in &mut unsaved {
+                        if let Some(hidden) = hidden.get(number) {
+                            *indexed = Arc::new(indexed.without(hidden.clone()));
+                        }
+                    }
                     return Ok(AllWords { saved, unsaved });
                 }
                 Err(block) => {
@@ -471,6 +481,12 @@ impl CachedPostings {
 }
 
 impl Indexed {
+    /// A copy of the present index as if some nodes said nothing.
+    pub(crate) fn without(&self, hidden: Vec<usize>) -> Self {
+        let postings = RwLock::new(self.read().without(hidden));
+        Self { postings, embedding: Arc::clone(&self.embedding), ..Self::default() }
+    }
+
     /// Current postings, which may grow once the guard is dropped.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Postings> {
         self.postings.read().unwrap_or_else(PoisonError::into_inner)

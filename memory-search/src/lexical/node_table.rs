@@ -76,14 +76,30 @@ impl NodeTable {
         &self.traits
     }
 
-    /// Speakers' names in lower case, numbered from 1.
+    /// Speakers' names in lower case, numbered from 1, without those of whom nothing is left.
     pub(crate) fn speakers(&self) -> impl Iterator<Item = (u32, &str)> {
-        (1..).zip(self.speakers.iter().map(|name| &**name))
+        (1..).zip(self.speakers.iter().map(|name| &**name)).filter(|(_, name)| !name.is_empty())
+    }
+
+    /// The same table without what the `hidden` nodes say and who says it; they keep their time and session.
+    pub(super) fn without(&self, hidden: &[usize]) -> Self {
+        let mut traits = self.traits.clone();
+        for index in hidden {
+            if let Some(here) = traits.get_mut(*index) {
+                *here = Traits { at: here.at, session: here.session, ..Traits::default() };
+            }
+        }
+        let heard: HashSet<u32> = traits.iter().map(|traits| traits.speaker).collect();
+        let mut speakers = self.speakers.clone();
+        for (_, name) in (1..).zip(&mut speakers).filter(|(number, _)| !heard.contains(number)) {
+            *name = Box::default();
+        }
+        Self { speakers, traits, sessions: self.sessions.clone(), ..Self::default() }
     }
 
     /// Kind of the conversation, by the number of named speakers.
     pub(crate) fn talk(&self) -> Talk {
-        match self.speakers.len() {
+        match self.speakers().count() {
             0 | 1 => Talk::Agent,
             2 => Talk::Pair,
             _ => Talk::Group,

@@ -1,6 +1,6 @@
 //! The inverted index of one conversation.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{Node, NodeId, NodeRange, port::Losses};
 
@@ -18,8 +18,8 @@ use super::{
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     saved: Vec<SegmentRun>,
-    /// Terms of the nodes after the saved ones.
-    lists: HashMap<Box<str>, List>,
+    /// Terms of the nodes after the saved ones; shared with [copies](Self::without).
+    lists: Arc<HashMap<Box<str>, List>>,
     lengths: Vec<u32>,
     node_table: NodeTable,
     total_length: u64,
@@ -27,6 +27,8 @@ pub(crate) struct Postings {
     heap_bytes: usize,
     /// Number of first nodes that come from saved blocks and were not read by this process.
     restored: u64,
+    /// Indices of the nodes that count as if they had no words, sorted.
+    hidden: Vec<usize>,
 }
 
 impl Postings {
@@ -62,7 +64,40 @@ impl Postings {
 
     /// Number of nodes that are indexed with terms.
     pub(crate) fn readable(&self) -> u64 {
-        self.through() - self.losses.count()
+        self.through().saturating_sub(self.losses.count() + self.hidden.len() as u64)
+    }
+
+    /// A copy that nothing in the `hidden` nodes influences: neither their words, nor who said them, nor what they are.
+    /// They keep their time and session.
+    pub(crate) fn without(&self, mut hidden: Vec<usize>) -> Self {
+        hidden.retain(|index| *index < self.lengths.len());
+        let mut lengths = self.lengths.clone();
+        let mut total_length = self.total_length;
+        for length in hidden.iter().filter_map(|index| lengths.get_mut(*index).map(std::mem::take)).collect::<Vec<_>>()
+        {
+            total_length -= u64::from(length);
+        }
+        Self {
+            saved: self.saved.clone(),
+            lists: Arc::clone(&self.lists),
+            node_table: self.node_table.without(&hidden),
+            losses: self.losses.clone(),
+            heap_bytes: 0,
+            restored: self.restored,
+            lengths,
+            total_length,
+            hidden,
+        }
+    }
+
+    /// True if a node counts as if it had no words.
+    pub(crate) fn hides(&self, index: usize) -> bool {
+        self.hidden.binary_search(&index).is_ok()
+    }
+
+    /// Indices of the nodes that count as if they had no words.
+    pub(crate) fn hidden(&self) -> &[usize] {
+        &self.hidden
     }
 
     pub(crate) fn total_length(&self) -> u64 {
@@ -71,6 +106,9 @@ impl Postings {
 
     /// Number of nodes that contain `term`.
     pub(crate) fn nodes_with(&self, term: &str) -> u32 {
+        if !self.hidden.is_empty() {
+            return u32::try_from(self.occurrences(term).len()).unwrap_or(u32::MAX);
+        }
         let saved = self.saved.iter().filter_map(|run| run.entry(term)).map(|entry| entry.nodes);
         let saved = saved.fold(0, u32::saturating_add);
         saved.saturating_add(self.lists.get(term).map_or(0, |list| list.nodes))
@@ -81,7 +119,8 @@ impl Postings {
         let saved = self.saved.iter().filter_map(|run| Some((run.entry(term)?.pairs, before(run.nodes()?))));
         let new = self.lists.get(term).map(|list| (list.pairs.as_slice(), self.before_lists()));
         let pairs = saved.chain(new).flat_map(|(pairs, before)| occurrences(pairs, before));
-        pairs.filter_map(|(position, count)| Some((position.checked_sub(1)? as usize, count))).collect()
+        let pairs = pairs.filter_map(|(position, count)| Some((position.checked_sub(1)? as usize, count)));
+        pairs.filter(|(index, _)| !self.hides(*index)).collect()
     }
 
     /// Languages of the indexed nodes.
@@ -103,9 +142,10 @@ impl Postings {
         }
         self.node_table.push(said, &terms);
         let before = self.before_lists();
+        let lists = Arc::make_mut(&mut self.lists);
         for (term, count) in terms.counts {
             let term_bytes = size_of::<(Box<str>, List)>() + term.len();
-            let list = self.lists.entry(term).or_insert_with(|| List::after(before));
+            let list = lists.entry(term).or_insert_with(|| List::after(before));
             self.heap_bytes += if list.nodes == 0 { term_bytes } else { 0 };
             self.heap_bytes += list.push(position, count);
         }
@@ -145,7 +185,7 @@ impl Postings {
     pub(super) fn take_saved(&mut self, runs: Vec<SegmentRun>) {
         let through = runs.last().and_then(SegmentRun::nodes).map_or(0, |nodes| nodes.last().get());
         if through == self.through() {
-            self.lists = HashMap::new();
+            self.lists = Arc::default();
             self.heap_bytes = 0;
         } else if through != self.saved() {
             return;

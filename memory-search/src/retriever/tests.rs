@@ -3,6 +3,7 @@
 mod archive;
 mod backlog;
 mod budget;
+mod disabled;
 mod failures;
 mod fakes;
 mod filter;

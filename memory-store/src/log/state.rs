@@ -156,6 +156,12 @@ impl State {
         self.names.values().filter_map(|number| self.conversations.get(number))
     }
 
+    /// Conversations whose names begin with that of another, by name.
+    pub(crate) fn named_after<'s>(&'s self, id: &'s ConversationId) -> impl Iterator<Item = &'s Conversation> {
+        let from = self.names.range(id..).take_while(|(name, _)| name.as_str().starts_with(id.as_str()));
+        from.filter_map(|(_, number)| self.conversations.get(number))
+    }
+
     /// All conversations in the order in which they began: a fork after its parent.
     pub(crate) fn in_order(&self) -> Vec<&Conversation> {
         let mut all: Vec<_> = self.conversations().collect();

@@ -19,6 +19,8 @@ pub enum BackgroundWork {
     Indexing,
     /// Copying the store to the directory of backups.
     Backup,
+    /// Erasing what is older than a policy keeps it.
+    Retention,
 }
 
 impl fmt::Display for BackgroundWork {
@@ -27,6 +29,7 @@ impl fmt::Display for BackgroundWork {
             Self::Compaction => "compaction",
             Self::Indexing => "indexing",
             Self::Backup => "backup",
+            Self::Retention => "retention",
         })
     }
 }

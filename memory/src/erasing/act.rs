@@ -17,7 +17,7 @@ use super::{
     EraseError, ErasurePlan, ErasureTarget,
     attack::{Attack, Needles},
     plan::shared_with,
-    receipt::{ErasedConversation, Receipt, keep, root},
+    receipt::{ErasedConversation, Receipt, keep, own_keeper, root},
     resume,
 };
 use crate::{Config, parts::Parts, parts::derived};
@@ -51,6 +51,10 @@ pub(super) struct Decided {
     pub(super) at: Timestamp,
     pub(super) options: EraseOptions,
     pub(super) targets: Vec<ErasureTarget>,
+    /// Backups that are lost.
+    pub(super) abandoned: Vec<PathBuf>,
+    /// Conversation that keeps the receipt.
+    pub(super) keeper: ConversationId,
 }
 
 /// Erases what `plan` lists.
@@ -71,9 +75,6 @@ pub async fn erase(
         return Err(EraseError::Nothing);
     }
     for path in &mut options.backups {
-        if config.owner.is_some() {
-            return Err(EraseError::BackupOfAll);
-        }
         // The process that completes it may run elsewhere.
         if let Ok(absolute) = std::path::absolute(&*path) {
             *path = absolute;
@@ -83,9 +84,16 @@ pub async fn erase(
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(EraseError::Randomness)?;
     let at = parts.memory.clock().now();
-    let decided = Decided { id: ErasureId::from_bytes(id), at, options, targets: plan.conversations };
+    let decided = Decided {
+        id: ErasureId::from_bytes(id),
+        at,
+        options,
+        targets: plan.conversations,
+        abandoned: Vec::new(),
+        keeper: own_keeper(config)?,
+    };
     let needles = Needles::of(parts, &decided.targets).await?;
-    resume::write_down(parts, config, &decided).await?;
+    resume::write_down(parts, &decided).await?;
     record(parts, &decided).await?;
     let _lease = lease(parts, config).await?;
     complete(parts, config, &decided, Some(needles)).await
@@ -156,10 +164,8 @@ pub(super) async fn complete(
     let mut attack = Attack::new(needles.unwrap_or_default());
     let mut records = 0;
     let mut backups = decided.options.backups.clone();
-    let configured = config
-        .backup_directory
-        .clone()
-        .filter(|path| config.owner.is_none() && !backups.contains(path) && check_is_backup(parts, path).is_ok());
+    let configured =
+        config.backup_directory.clone().filter(|path| !backups.contains(path) && check_is_backup(parts, path).is_ok());
     backups.extend(configured);
     // A backup that was named is waited for: where it is away, the erasure stays to be completed.
     backups.iter().try_for_each(|path| check_is_backup(parts, path))?;
@@ -206,11 +212,13 @@ pub(super) async fn complete(
         scan: attack.scan,
         probes: attack.probes,
         backups: backups.iter().map(|path| path.display().to_string()).collect(),
+        abandoned: decided.abandoned.iter().map(|path| path.display().to_string()).collect(),
+        owner: None,
         digest: memory_core::Hash::from_bytes([0; 32]),
     }
     .sealed();
-    keep(parts, config, &receipt).await?;
-    resume::cross_out(parts, config, decided.id).await?;
+    keep(parts, &decided.keeper, &receipt).await?;
+    resume::cross_out(parts, decided).await?;
     Ok(receipt)
 }
 

@@ -3,13 +3,16 @@
 use std::{fmt::Write as _, str::FromStr};
 
 use memory_core::{
-    ConversationId, ErasureId, Hash, NodeId, NodeRange, Timestamp,
+    ConversationId, ErasureId, Hash, NodeId, NodeRange, OwnerId, Timestamp,
     port::{NoteChange, Store},
     proof::MerkleFrontier,
 };
 use memory_hooks::Documents;
 
-use super::{EraseError, plan::chunks};
+use super::{
+    EraseError,
+    plan::{chunks, is_of_receipts},
+};
 use crate::{Config, parts::Parts};
 
 /// Directory of the texts of receipts.
@@ -42,6 +45,10 @@ pub struct Receipt {
     pub probes: Probes,
     /// Backups that were brought up to date and searched as well.
     pub backups: Vec<String>,
+    /// Backups that were said to be lost while it waited for them, and may still hold what was erased.
+    pub abandoned: Vec<String>,
+    /// Owner in whose name it was erased, and for whom the receipt is kept.
+    pub owner: Option<OwnerId>,
     /// Hash over the other lines of the receipt.
     pub digest: Hash,
 }
@@ -118,7 +125,7 @@ pub struct ReceiptCheck {
 }
 
 #[cfg(feature = "serde")]
-fn as_text<S: serde::Serializer>(id: &ErasureId, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_text<S: serde::Serializer>(id: &ErasureId, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(id)
 }
 
@@ -148,6 +155,9 @@ impl Receipt {
         let _ = writeln!(text, "probes {searches} {finds} {reads} {found}");
         for backup in &self.backups {
             let _ = writeln!(text, "backup {}", backup.replace(['\n', '\r'], " "));
+        }
+        for backup in &self.abandoned {
+            let _ = writeln!(text, "abandoned {}", backup.replace(['\n', '\r'], " "));
         }
         for one in &self.conversations {
             let ErasedConversation { conversation, nodes, notes, is_whole, leaves, root_before, root_after } = one;
@@ -188,6 +198,8 @@ impl Receipt {
             scan: ByteScan::default(),
             probes: Probes::default(),
             backups: Vec::new(),
+            abandoned: Vec::new(),
+            owner: None,
             digest: said.ok_or("it has no digest")?,
         };
         for line in lines {
@@ -207,6 +219,7 @@ impl Receipt {
             "resumed" => self.was_resumed = rest.parse().ok()?,
             "records" => self.records = rest.parse().ok()?,
             "backup" => self.backups.push(rest.to_owned()),
+            "abandoned" => self.abandoned.push(rest.to_owned()),
             "scan" => {
                 let [files, bytes, texts, words, also_said, found, millis] = numbers(rest)?;
                 self.scan = ByteScan { files, bytes, texts, words, also_said, found, millis };
@@ -262,35 +275,79 @@ pub(super) fn runs_of(text: &str) -> Option<Vec<NodeRange>> {
     text.split(',').map(run).collect()
 }
 
-/// The texts that keep receipts, and what is not completed.
-pub(super) fn kept(parts: &Parts, config: &Config) -> Result<Documents, EraseError> {
-    Ok(parts.memory.documents(ConversationId::of_receipts(config.owner.as_ref())?))
+/// The conversation that keeps the receipts of erasures by this process.
+pub(crate) fn own_keeper(config: &Config) -> Result<ConversationId, EraseError> {
+    Ok(ConversationId::of_receipts(config.owner.as_ref())?)
+}
+
+/// The conversations that keep receipts, and what is not completed, with their owners: those of all, for who sees all.
+pub(crate) fn keepers(parts: &Parts, config: &Config) -> Result<Vec<(ConversationId, Option<OwnerId>)>, EraseError> {
+    let own = own_keeper(config)?;
+    let mut keepers = vec![(own.clone(), config.owner.clone())];
+    if config.owner.is_none() {
+        let of_owners = parts.log.named_after(&own)?.into_iter();
+        let of_owners = of_owners.filter(|state| state.owner.is_some() && is_of_receipts(state));
+        keepers.extend(of_owners.map(|state| (state.id, state.owner)));
+    }
+    Ok(keepers)
+}
+
+/// The texts of such a conversation.
+pub(super) fn kept(parts: &Parts, keeper: &ConversationId) -> Documents {
+    parts.memory.documents(keeper.clone())
+}
+
+/// The texts of a directory of all such conversations, by name, with the conversation and its owner.
+pub(super) async fn texts(
+    parts: &Parts,
+    config: &Config,
+    directory: &'static str,
+) -> Result<Vec<KeptText>, EraseError> {
+    let mut texts = Vec::new();
+    for (keeper, owner) in keepers(parts, config)? {
+        let look = |now: memory_hooks::DocumentsNow<'_>| {
+            let all = now.below(directory.trim_end_matches('/'));
+            all.map(|(name, document)| (name.to_owned(), document.text.clone())).collect::<Vec<_>>()
+        };
+        let found = kept(parts, &keeper).look(look).await?;
+        texts.extend(found.into_iter().map(|(name, text)| KeptText {
+            keeper: keeper.clone(),
+            owner: owner.clone(),
+            name,
+            text,
+        }));
+    }
+    Ok(texts)
+}
+
+/// A text about an erasure.
+pub(super) struct KeptText {
+    pub(super) keeper: ConversationId,
+    pub(super) owner: Option<OwnerId>,
+    pub(super) name: String,
+    pub(super) text: String,
 }
 
 /// Writes a receipt, and removes the text of what is completed by it.
-pub(super) async fn keep(parts: &Parts, config: &Config, receipt: &Receipt) -> Result<(), EraseError> {
+pub(super) async fn keep(parts: &Parts, keeper: &ConversationId, receipt: &Receipt) -> Result<(), EraseError> {
     let (name, text) = (format!("{DIRECTORY}{}", receipt.id), receipt.text());
     let change = move |_: memory_hooks::DocumentsNow<'_>| {
         let change = NoteChange::Write { name: name.clone(), text: text.clone() };
         Ok::<_, std::convert::Infallible>((change, ()))
     };
-    let Ok(()) = kept(parts, config)?.change(change).await?;
+    let Ok(()) = kept(parts, keeper).change(change).await?;
     Ok(())
 }
 
-/// The receipts of all erasures, the last one first.
+/// The receipts of all erasures, or of the owner's, the last one first.
 ///
 /// # Errors
 /// If the store fails, or a receipt was changed.
 pub async fn receipts(parts: &Parts, config: &Config) -> Result<Vec<Receipt>, EraseError> {
-    let look = |now: memory_hooks::DocumentsNow<'_>| {
-        let all = now.below(DIRECTORY.trim_end_matches('/'));
-        all.map(|(name, document)| (name.to_owned(), document.text.clone())).collect::<Vec<_>>()
-    };
-    let texts = kept(parts, config)?.look(look).await?;
-    let parsed = texts
-        .into_iter()
-        .map(|(name, text)| Receipt::parse(&text).map_err(|why| EraseError::NotAReceipt { name, why }));
+    let parsed = texts(parts, config, DIRECTORY).await?.into_iter().map(|KeptText { owner, name, text, .. }| {
+        let receipt = Receipt::parse(&text).map_err(|why| EraseError::NotAReceipt { name, why })?;
+        Ok::<_, EraseError>(Receipt { owner, ..receipt })
+    });
     let mut receipts = parsed.collect::<Result<Vec<_>, _>>()?;
     receipts.sort_by_key(|receipt| std::cmp::Reverse((receipt.at, receipt.id)));
     Ok(receipts)
@@ -377,6 +434,8 @@ mod tests {
             scan: ByteScan { files: 1, bytes: 2, texts: 3, words: 4, also_said: 5, found: 0, millis: 7 },
             probes: Probes { searches: 1, finds: 2, reads: 3, found: 0 },
             backups: vec!["/backup of a store".into()],
+            abandoned: vec!["/lost one".into()],
+            owner: None,
             digest: hash,
         }
         .sealed()

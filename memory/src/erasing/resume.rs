@@ -1,9 +1,13 @@
 //! Erasures that a process began and did not end, completed by the next one.
 
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use memory_core::{
-    ErasureId, NoteId, Timestamp,
+    ConversationId, ErasureId, NoteId, Timestamp,
     port::{NoteChange, Store, StoreError},
 };
 use memory_hooks::DocumentsNow;
@@ -11,36 +15,38 @@ use memory_hooks::DocumentsNow;
 use super::{
     EraseError, ErasureTarget, TagPlaces,
     act::{Decided, EraseOptions, complete, record},
-    receipt::{Receipt, kept, runs_of, runs_text},
+    receipt::{KeptText, Receipt, kept, runs_of, runs_text, texts},
 };
 use crate::{Config, parts::Parts};
 
 /// Directory of the texts of erasures that are not completed.
 const DIRECTORY: &str = "begun/";
 const TITLE: &str = "memory-erasure 1";
+/// Directory of a backup's files, as docs/format.md names it.
+const FILES_OF_BACKUPS: &str = "files";
 
 /// Writes down what is to be erased, before any of it is.
-pub(super) async fn write_down(parts: &Parts, config: &Config, decided: &Decided) -> Result<(), EraseError> {
+pub(super) async fn write_down(parts: &Parts, decided: &Decided) -> Result<(), EraseError> {
     let (name, text) = (format!("{DIRECTORY}{}", decided.id), text(decided));
     let write = move |_: DocumentsNow<'_>| {
         Ok::<_, Infallible>((NoteChange::Write { name: name.clone(), text: text.clone() }, ()))
     };
-    let Ok(()) = kept(parts, config)?.change(write).await?;
+    let Ok(()) = kept(parts, &decided.keeper).change(write).await?;
     Ok(())
 }
 
 /// Removes what was written down of a completed erasure.
-pub(super) async fn cross_out(parts: &Parts, config: &Config, id: ErasureId) -> Result<(), EraseError> {
-    let name = format!("{DIRECTORY}{id}");
+pub(super) async fn cross_out(parts: &Parts, decided: &Decided) -> Result<(), EraseError> {
+    let name = format!("{DIRECTORY}{}", decided.id);
     let remove = move |_: DocumentsNow<'_>| Ok::<_, Infallible>((NoteChange::Remove { name: name.clone() }, ()));
-    let Ok(()) = kept(parts, config)?.change(remove).await?;
+    let Ok(()) = kept(parts, &decided.keeper).change(remove).await?;
     Ok(())
 }
 
 /// Completes the erasures that were begun, unless another process is at it; returns their receipts.
 ///
 /// # Errors
-/// As [`erase`](super::erase).
+/// As [`erase`](super::erase). One that cannot be completed does not keep the others from it.
 pub async fn resume(parts: &Parts, config: &Config) -> Result<Vec<Receipt>, EraseError> {
     let mut receipts = Vec::new();
     if begun(parts, config).await?.is_empty() {
@@ -50,12 +56,92 @@ pub async fn resume(parts: &Parts, config: &Config) -> Result<Vec<Receipt>, Eras
         Err(StoreError::Locked { .. }) => return Ok(receipts),
         lease => lease?,
     };
+    let mut failed = None;
     // Read again: it may have been completed before the lease was free.
     for decided in begun(parts, config).await? {
         record(parts, &decided).await?;
-        receipts.push(complete(parts, config, &decided, None).await?);
+        match complete(parts, config, &decided, None).await {
+            Ok(receipt) => receipts.push(receipt),
+            Err(error) => failed = Some(error),
+        }
     }
-    Ok(receipts)
+    failed.map_or(Ok(receipts), Err)
+}
+
+/// An erasure that was begun and is not completed: nothing reads what it covers, but bytes of it may be in files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct OpenErasure {
+    /// Number of the erasure.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "super::receipt::as_text"), schemars(with = "String"))]
+    pub id: ErasureId,
+    /// Time at which it was begun.
+    pub at: Timestamp,
+    /// Seconds since then.
+    pub age_seconds: u64,
+    /// Number of messages.
+    pub messages: u64,
+    /// Directories of the backups that it waits for, because they are not there; empty if the next command that writes
+    /// to the store completes it.
+    pub waits_for: Vec<PathBuf>,
+}
+
+impl fmt::Display for OpenErasure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, age_seconds, messages, waits_for, .. } = self;
+        let unit = if *messages == 1 { "message" } else { "messages" };
+        let age = match age_seconds {
+            0..=119 => format!("{age_seconds} seconds"),
+            120..=7_199 => format!("{} minutes", age_seconds / 60),
+            7_200..=172_799 => format!("{} hours", age_seconds / 3_600),
+            _ => format!("{} days", age_seconds / 86_400),
+        };
+        write!(f, "erasure {id} of {messages} {unit} was begun {age} ago and ")?;
+        if waits_for.is_empty() {
+            return f.write_str("is completed by the next command that writes");
+        }
+        let places = waits_for.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        write!(f, "waits for the backup in {places}: put it back, or run `memory backup --lost {places}`")
+    }
+}
+
+/// The erasures that are not completed, and what each waits for.
+///
+/// # Errors
+/// If the store fails, or a record of what was begun is damaged.
+pub async fn open_erasures(parts: &Parts, config: &Config) -> Result<Vec<OpenErasure>, EraseError> {
+    let now = parts.memory.clock().now();
+    let open = begun(parts, config).await?.into_iter().map(|decided| {
+        let Decided { id, at, options, targets, .. } = decided;
+        let is_there = |path: &Path| parts.log.has_backup(path).is_ok_and(|is_one| is_one);
+        let is_away = |path: &PathBuf| !is_there(path) || !path.join(FILES_OF_BACKUPS).is_dir();
+        OpenErasure {
+            id,
+            at,
+            age_seconds: u64::try_from(now.as_millis().saturating_sub(at.as_millis()) / 1_000).unwrap_or_default(),
+            messages: targets.iter().map(|target| target.messages).sum(),
+            waits_for: options.backups.into_iter().filter(is_away).collect(),
+        }
+    });
+    Ok(open.collect())
+}
+
+/// Gives up a backup that is lost: erasures that wait for it are completed without it, and their receipts say so.
+///
+/// # Errors
+/// [`EraseError::NotAwaited`] if no erasure waits for it; otherwise as [`resume`].
+pub async fn abandon_backup(parts: &Parts, config: &Config, path: &Path) -> Result<Vec<Receipt>, EraseError> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut is_awaited = false;
+    for mut decided in begun(parts, config).await? {
+        if let Some(at) = decided.options.backups.iter().position(|backup| *backup == path) {
+            decided.abandoned.push(decided.options.backups.remove(at));
+            write_down(parts, &decided).await?;
+            is_awaited = true;
+        }
+    }
+    if is_awaited { resume(parts, config).await } else { Err(EraseError::NotAwaited { path }) }
 }
 
 /// True if an erasure was begun and is not completed, so that its bytes are still in files.
@@ -67,24 +153,20 @@ pub async fn is_pending(parts: &Parts, config: &Config) -> Result<bool, EraseErr
 }
 
 async fn begun(parts: &Parts, config: &Config) -> Result<Vec<Decided>, EraseError> {
-    let look = |now: DocumentsNow<'_>| {
-        let all = now.below(DIRECTORY.trim_end_matches('/'));
-        all.map(|(name, document)| (name.to_owned(), document.text.clone())).collect::<Vec<_>>()
-    };
-    let texts = kept(parts, config)?.look(look).await?;
-    let decided = texts.into_iter().map(|(name, text)| {
+    let decided = texts(parts, config, DIRECTORY).await?.into_iter().map(|KeptText { keeper, name, text, .. }| {
         let why = "it does not say what was to be erased";
-        parse(&text).ok_or(EraseError::NotAReceipt { name, why })
+        parse(&text, keeper).ok_or(EraseError::NotAReceipt { name, why })
     });
     decided.collect()
 }
 
 fn text(decided: &Decided) -> String {
-    let Decided { id, at, options, targets } = decided;
+    let Decided { id, at, options, targets, abandoned, .. } = decided;
     let plain = |text: &str| text.replace(['\n', '\r'], " ");
     let mut lines = vec![TITLE.to_owned(), format!("id {id}"), format!("at {}", at.as_millis())];
     lines.push(format!("by {}", plain(&options.by)));
     lines.extend(options.backups.iter().map(|path| format!("backup {}", plain(&path.display().to_string()))));
+    lines.extend(abandoned.iter().map(|path| format!("abandoned {}", plain(&path.display().to_string()))));
     for target in targets {
         let ErasureTarget { conversation, nodes, notes, named_notes, is_whole, with_title, tag_places, .. } = target;
         let named: Vec<_> = named_notes.iter().map(|[first, last]| format!("{}-{}", first.get(), last.get())).collect();
@@ -97,7 +179,7 @@ fn text(decided: &Decided) -> String {
     lines.join("\n") + "\n"
 }
 
-fn parse(text: &str) -> Option<Decided> {
+fn parse(text: &str, keeper: ConversationId) -> Option<Decided> {
     let mut lines = text.lines();
     if lines.next()? != TITLE {
         return None;
@@ -105,10 +187,14 @@ fn parse(text: &str) -> Option<Decided> {
     let mut field = |name: &str| Some(lines.next()?.strip_prefix(name)?.strip_prefix(' ')?.to_owned());
     let (id, at, by) = (field("id")?, field("at")?, field("by")?);
     let mut options = EraseOptions::default().by(by);
-    let mut targets = Vec::new();
+    let (mut targets, mut abandoned) = (Vec::new(), Vec::new());
     for line in lines {
         if let Some(path) = line.strip_prefix("backup ") {
             options.backups.push(path.into());
+            continue;
+        }
+        if let Some(path) = line.strip_prefix("abandoned ") {
+            abandoned.push(path.into());
             continue;
         }
         let mut words = line.split(' ');
@@ -138,7 +224,8 @@ fn parse(text: &str) -> Option<Decided> {
             ..ErasureTarget::new(conversation)
         });
     }
-    Some(Decided { id: id.parse().ok()?, at: Timestamp::from_millis(at.parse().ok()?), options, targets })
+    let (id, at) = (id.parse().ok()?, Timestamp::from_millis(at.parse().ok()?));
+    Some(Decided { id, at, options, targets, abandoned, keeper })
 }
 
 #[cfg(test)]
@@ -166,13 +253,20 @@ mod tests {
             target("b", Vec::new(), vec![[note(2), note(5)]], true),
         ];
         let options = EraseOptions::default().by("Ann B.").backups(vec!["/a b/c".into()]);
-        let decided = Decided { id: ErasureId::from_bytes([9; 16]), at: Timestamp::from_millis(-4), options, targets };
-        let read = parse(&text(&decided)).unwrap();
+        let keeper = ConversationId::new("memory-receipts").unwrap();
+        let (id, at, abandoned) =
+            (ErasureId::from_bytes([9; 16]), Timestamp::from_millis(-4), vec!["/lost one".into()]);
+        let decided = Decided { id, at, options, targets, abandoned, keeper: keeper.clone() };
+        let read = parse(&text(&decided), keeper.clone()).unwrap();
+        assert_eq!(read.abandoned, decided.abandoned);
         assert_eq!((read.id, read.at, &read.options), (decided.id, decided.at, &decided.options));
         assert_eq!(read.targets, decided.targets);
         let tags = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(read.targets[0].tags_left(tags.to_vec()), ["b"]);
         assert_eq!(read.targets[0].tags_left(tags[1..].to_vec()), ["b", "c"], "they are others now");
-        assert!(parse("").is_none() && parse(&text(&decided).replace("b true", "b perhaps")).is_none());
+        assert!(
+            parse("", keeper.clone()).is_none()
+                && parse(&text(&decided).replace("b true", "b perhaps"), keeper).is_none()
+        );
     }
 }

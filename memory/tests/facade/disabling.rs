@@ -179,3 +179,28 @@ fn a_disabled_summary_gives_its_place_to_its_parts() {
     let page = block_on(talk.summaries(SummariesRequest::default().limit(500))).unwrap();
     assert!(page.summaries.iter().any(|summary| summary.text == text));
 }
+
+#[test]
+fn a_run_of_disabled_messages_takes_one_line_of_a_prompt_and_none_of_a_summary() {
+    let dir = Dir::new();
+    let memory = dir.words().open().unwrap();
+    let talk = memory.conversation("trip").unwrap();
+    for number in 1..=160 {
+        block_on(talk.append(remark(number))).unwrap();
+    }
+    block_on(memory.catch_up()).unwrap();
+    for (first, last) in [(4, 13), (30, 75), (150, 155)] {
+        block_on(talk.disable(vec![run(first, last)], "Ann")).unwrap();
+    }
+    block_on(memory.catch_up()).unwrap();
+    for budget in [700, 900, 1_500, 3_000, 40_000] {
+        let prompt = block_on(talk.prompt_with("What was it?", &PromptOptions::new(budget))).unwrap();
+        let text = prompt.text();
+        assert!(!text.contains("[disabled]"), "{budget}: {text}");
+        let lines = text.lines().filter(|line| line.contains(": disabled]")).count();
+        assert!((1..=3).contains(&lines), "{budget}: {text}");
+        assert!(text.contains("[Messages 150-155: disabled]"), "{budget}: {text}");
+    }
+    let summaries = block_on(talk.summaries(SummariesRequest::default().limit(500))).unwrap().summaries;
+    assert!(summaries.iter().all(|summary| !summary.text.contains("[disabled];")), "{summaries:?}");
+}

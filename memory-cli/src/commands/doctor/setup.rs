@@ -17,6 +17,7 @@ use crate::{
     output::{Output, counted},
 };
 use memory::{
+    erasing::OpenErasure,
     models::{ModelRecord, better_for_languages},
     parts::open_log,
 };
@@ -84,7 +85,7 @@ pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     items.extend(models::look(config, globals));
     items.extend(behind(config).await);
     items.extend(languages(config).await);
-    items.extend(erasure(config).await);
+    items.extend(erasures(config).await);
     items.extend(hooks::look());
     items.extend(strategies(config, globals));
     items
@@ -150,14 +151,17 @@ async fn behind(config: &Config) -> Option<Item> {
     })
 }
 
-/// An erasure that was begun and is not completed.
-async fn erasure(config: &Config) -> Option<Item> {
+/// Erasures that were begun and are not completed.
+async fn erasures(config: &Config) -> Vec<Item> {
     let config = config.clone().access(Access::Read).without_model();
-    let parts = open(&config).ok()?;
-    let detail = "it was begun and is not complete: nothing reads it, but its bytes may still be in files";
-    let item =
-        Item::new("erasure", State::Wrong, detail).remedy("memory vacuum, with the backups that it names in place");
-    memory::erasing::is_pending(&parts, &config).await.ok()?.then_some(item)
+    let Ok(parts) = open(&config) else { return Vec::new() };
+    let open = memory::erasing::open_erasures(&parts, &config).await.unwrap_or_default();
+    let item = |open: &OpenErasure| {
+        let remedy =
+            if open.waits_for.is_empty() { "memory vacuum" } else { "memory vacuum, with the backup in place" };
+        Item::new("erasure", State::Wrong, open.to_string()).remedy(remedy)
+    };
+    open.iter().map(item).collect()
 }
 
 /// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, so it comes last.

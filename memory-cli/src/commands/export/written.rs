@@ -84,7 +84,7 @@ impl Done {
 
     pub(super) fn words(&self) -> String {
         let Self { conversation, messages, left_out, .. } = self;
-        let mut words = format!("wrote `{conversation}`: {} messages", grouped(*messages));
+        let mut words = format!("wrote `{conversation}`: {}", counted(*messages, "message", "messages"));
         if left_out.reasoning > 0 {
             words.push_str(&format!("; {} pieces of reasoning have no place there", grouped(left_out.reasoning)));
         }

@@ -92,6 +92,7 @@ impl Restored {
             conversation: &imported.conversation,
             read: imported.nodes,
             new: imported.new_nodes,
+            refused: 0,
             nodes: verification.nodes,
             summaries: imported.summaries,
             new_summaries: imported.new_summaries,
@@ -109,11 +110,11 @@ impl Restored {
 pub(super) fn print(output: Output, restored: &Restored) -> io::Result<()> {
     let Restored { file, imported, verification, .. } = restored;
     output.line(&format!(
-        "imported `{}` from {file}: {} messages, {} of them new; {} summaries, {} of them new",
+        "imported `{}` from {file}: {}, {} of them new; {}, {} of them new",
         imported.conversation,
-        grouped(imported.nodes),
+        counted(imported.nodes, "message", "messages"),
         grouped(imported.new_nodes),
-        grouped(imported.summaries),
+        counted(imported.summaries, "summary", "summaries"),
         grouped(imported.new_summaries)
     ))?;
     if imported.notes > 0 {

@@ -6,7 +6,6 @@ use clap::Args as ClapArgs;
 use memory_core::{Level, NodeId, SummaryId};
 use memory_hooks::{ListedSummary, SummariesRequest};
 
-use super::number;
 use crate::{
     Access,
     commands::{filter, resolve},
@@ -37,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "50")]
     limit: NonZeroUsize,
     /// Only those after this one in the list, for the next page
-    #[arg(long, value_name = "NUMBER", value_parser = number)]
+    #[arg(long, value_name = "NUMBER", value_parser = resolve::summary)]
     after: Option<SummaryId>,
 }
 

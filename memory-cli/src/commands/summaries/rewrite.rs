@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory_core::SummaryId;
 
-use super::{number, print};
+use super::print;
 use crate::{Access, commands::resolve, editor, failure::Usage, globals::Globals, open};
 
 /// Most bytes of a text, far beyond the limit of a summary.
@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 20;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The number of the summary, as `memory summaries` lists it
-    #[arg(value_name = "NUMBER", value_parser = number)]
+    #[arg(value_name = "NUMBER", value_parser = resolve::summary)]
     summary: SummaryId,
     /// The new text [default: from standard input, or on a terminal from $VISUAL or $EDITOR, which opens with the old
     /// text]

@@ -72,6 +72,11 @@ impl Source for CountingStore {
         self.store.readable_nodes(id, range)
     }
 
+    fn whole_nodes<'a>(&'a self, id: &'a ConversationId, range: NodeRange) -> StoreResult<'a, ReadNodes> {
+        self.nodes_read.fetch_add(range.count(), Ordering::Relaxed);
+        self.store.whole_nodes(id, range)
+    }
+
     fn outline<'a>(&'a self, id: &'a ConversationId) -> StoreResult<'a, Vec<NodeOutline>> {
         self.store.outline(id)
     }

@@ -237,6 +237,11 @@ impl TokenIndex for QuantizedTokens {
                     answer.nodes += held.data.nodes_with_tokens();
                     let counts = answer.nodes_with.iter_mut().zip(question.ids());
                     counts.for_each(|(count, id)| *count += held.data.nodes_with(*id));
+                    for ids in part.without.iter().filter_map(|node| held.data.ids_of(*node)) {
+                        answer.nodes -= 1;
+                        let counts = answer.nodes_with.iter_mut().zip(question.ids());
+                        counts.filter(|(_, id)| ids.contains(id)).for_each(|(count, _)| *count -= 1);
+                    }
                 });
             }
             Ok(answer)

@@ -129,6 +129,12 @@ impl Kept {
         u64::from(self.nodes_with.get(&id).copied().unwrap_or(0))
     }
 
+    /// Distinct token ids of a node; `None` for one without tokens.
+    pub(super) fn ids_of(&self, node: NodeId) -> Option<Vec<u32>> {
+        let (rows, ids, _) = read_entry(self.entries(node.index() as u64, node.get()))?;
+        (rows > 0).then_some(ids)
+    }
+
     /// Bytes of rows and index.
     pub(super) fn bytes(&self, codec: &Codec) -> u64 {
         self.tokens() * codec.row_bytes() as u64 + self.index.len() as u64

@@ -7,7 +7,7 @@ use std::{
 
 use memory_core::{
     ConversationId, ErasureId,
-    port::{Progress, StoreError},
+    port::{ConversationState, Progress, StoreError},
 };
 
 use super::LogStore;
@@ -77,6 +77,15 @@ impl LogStore {
                 tracing::debug!(%error, "what a vacuum wrote stays until the next one");
             }
         })
+    }
+
+    /// The conversations whose names begin with `id`, by name, without looking at the others.
+    ///
+    /// # Errors
+    /// If the log cannot be followed.
+    pub fn named_after(&self, id: &ConversationId) -> Result<Vec<ConversationState>, StoreError> {
+        let state = self.shared.current()?;
+        Ok(state.named_after(id).map(|conversation| state.overview(conversation)).collect())
     }
 
     /// True if an erasure of this number was recorded in a conversation, or in one that shares its messages.

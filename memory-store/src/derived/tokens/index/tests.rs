@@ -356,3 +356,17 @@ fn what_another_process_flushes_is_found_by_one_that_has_the_conversation_loaded
     block_on(second.flush()).unwrap();
     assert_eq!(open(dir.path()).stats(&talk()).through, 11);
 }
+
+#[test]
+fn nodes_that_are_left_out_of_the_counts_count_as_if_they_had_no_tokens() {
+    let index = in_memory();
+    insert(&index, 1..=40);
+    let hidden: Vec<_> = [2, 3, 5, 40, 41].into_iter().filter_map(NodeId::new).collect();
+    let (question, talk) = (tokens(3), talk());
+    let part = [TokenPart::new(&talk, &hidden[..1]).without(&hidden)];
+    let counted = block_on(index.max_cosines(&question, &part)).unwrap();
+    block_on(index.remove(&talk, &hidden.iter().copied().collect())).unwrap();
+    let removed = ask(&index, 41);
+    assert_eq!((counted.nodes, &counted.nodes_with), (removed.nodes, &removed.nodes_with));
+    assert!(counted.max_cosines[0].is_some(), "it is compared nevertheless");
+}
