@@ -14,6 +14,7 @@ mod script;
 mod segment;
 mod segment_builder;
 mod stored_rows;
+mod titles;
 
 pub(crate) use analyzer::{NodeTerms, asked, asked_words, indexed_text, terms_of, words_of};
 pub(crate) use asked::{Asked, Vocabulary};

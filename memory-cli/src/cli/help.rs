@@ -16,7 +16,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
         &["list", "sessions", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"],
     ),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
-    ("Erase", &["disable", "enable", "erase", "forget", "receipt"]),
+    ("Privacy", &["disable", "enable", "provenance", "quarantine", "retention", "erase", "forget", "receipt"]),
     ("Models and strategies", &["index", "summaries", "resummarize", "model", "plugins"]),
     ("Serve", &["mcp", "bridge"]),
     ("Set up", &["config", "completions", "man"]),
