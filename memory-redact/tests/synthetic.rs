@@ -1,7 +1,11 @@
 //! Precision and recall over 2,000 lines that are made up, half of them without anything to find.
 //!
 //! `REDACT_SET=FILE` writes the lines, each with its class and value, for other detectors.
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which the lints do not know as tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which the lints do not know as tests"
+)]
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
