@@ -96,8 +96,8 @@ mod tests {
                 let &[(name, weights)] = &rows[..] else { panic!("{feature:?} has one row") };
                 for kind in weights.chunks(3) {
                     let &[_, no_tokens, by_words] = kind else { panic!("{name} has three weights a kind") };
-                    assert!(!feature.is_of_meaning() || *by_words == 0.0, "{name} takes vectors");
-                    assert!(!feature.is_late() || *no_tokens == 0.0, "{name} takes tokens");
+                    assert!(!feature.is_of_meaning() || by_words == 0.0, "{name} takes vectors");
+                    assert!(!feature.is_late() || no_tokens == 0.0, "{name} takes tokens");
                 }
             }
             assert_eq!(fitted.weights.len(), Feature::ALL.len());
