@@ -88,8 +88,9 @@ fn a_talk_of_people_is_called_by_its_opening_or_by_what_it_is_spread_over_or_by_
     let many = |said: &[(&'static str, &'static str)]| said.repeat(3);
     let opened = [&small[..], &[("Ana", "So this is our first budget meeting .")], &many(&small)].concat();
     assert_eq!(title("opened", &opened), "First budget meeting");
-    let spread = [("Ana", "The plan of Kestrel waits."), ("Ben", "Ask Oslo and Kestrel."), ("Ana", "Is Oslo ready?")];
-    assert_eq!(title("spread", &spread.repeat(4)), "Ana, Ben: Kestrel, Oslo");
+    let spread =
+        [("Ana", "The plan of Kestrel waits."), ("Ben", "They ask Oslo and Kestrel."), ("Ana", "Is Oslo ready?")];
+    assert_eq!(title("spread", &spread.repeat(4)), "Ana, Ben: Oslo, Kestrel");
     assert_eq!(title("small", &many(&small)), "Ana, Ben, 2023-05-01");
     let crowd = ["Ana", "Ben", "Cem", "Dora", "Emil"].map(|name| (name, "Yes, fine."));
     assert_eq!(title("crowd", &crowd.repeat(2)), "Ana, Ben, Cem, +2, 2023-05-01");

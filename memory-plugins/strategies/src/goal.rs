@@ -35,6 +35,8 @@ word_lists! {
     /// First words of a request, and words that stand for something said before.
     REQUESTS = "can could would will please help";
     POINTS = "this these those it them that";
+    /// Words behind "I want to" that make it a check or a question.
+    CHECKS = "know verify check ask see double-check confirm";
     /// Words before "help me" that make it a statement, unless "you" precedes them.
     WILLS = "will would could can might may to";
     /// First words of phrases about oneself, which begin a clause.
@@ -153,6 +155,11 @@ fn states(sentence: &str) -> Option<bool> {
         LEXICON.at(keys.get(at..).unwrap_or_default()).filter(said).map(of)
     });
     let has_matter = |after: usize| {
+        // "I want to make sure that I understand it" checks a step.
+        let is_sure = keys.get(after + 1).is_some_and(|second| [key("sure"), key("certain")].contains(second));
+        if is_sure || keys.get(after).is_some_and(|key| CHECKS.contains(key)) {
+            return false;
+        }
         let informative = |word: &&Word<'_>| word.form == Form::Figure || !is_common(word);
         all.iter().skip(after).filter(informative).count() >= FEWEST
     };
@@ -250,6 +257,10 @@ mod tests {
 
     #[test]
     fn help_that_is_told_of_is_not_wished_for() {
+        for step in ["I want to make sure that the roof holds.", "I need to know the price of the boat in Ghent."] {
+            check(step, None);
+        }
+        check("I want to make a garden in Ghent.", Some(("I want to make a garden in Ghent.", false)));
         check("This habit will help me sleep in the winter.", None);
         check("I wonder if a lamp could help me read in the cellar.", None);
         check(

@@ -90,7 +90,8 @@ word_lists! {
         opportunity potential quality ability skill knowledge understanding attention huge tough tiny equal detailed informed \
         positive negative minor major unexpected personal healthy older younger setting making taking getting keeping \
         maintaining managing using having doing being special numerical critical separate nature context behavior \
-        behaviour inner outer warm easiest entry objective chair flying attempt sort overlap";
+        behaviour inner outer warm easiest entry objective chair flying attempt sort overlap \
+        gives fresh";
     /// Words before a noun and its adjective.
     ARTICLES = "the a an my our your his her their this its";
     /// Words before a noun.
@@ -411,7 +412,12 @@ fn may_be_subject(word: &Word<'_>) -> bool {
         Form::Capital => 3,
         Form::Plain | Form::Identifier => 4,
     };
-    let says_nothing = is_date(word)
+    // "Fractional" says something of a subject.
+    let is_adjective =
+        word.form == Form::Plain && ["ional", "ical", "metric"].iter().any(|end| word.text.ends_with(end));
+    let says_nothing = is_adjective
+        || word.text.ends_with('_')
+        || is_date(word)
         || is_common(word)
         || OF_TALK.contains(&word.key)
         || COUNTED.contains(&word.key)

@@ -100,7 +100,7 @@ const OPENING_MARKS: [char; 12] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', 
 
 /// Requests within a sentence, behind which the matter follows: "I'm kinda stressed, could you help me create a schedule".
 const REQUESTS: &str = "can you help me | could you help me | can you help me to | could you help me to | you could help me | \
-                        you can help me | help me to | help me | can you help me with | could you help me with | \
+                        you can help me | you could help me with | you can help me with | help me to | help me | can you help me with | could you help me with | \
                         help me with";
 static REQUEST_PHRASES: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), REQUESTS)]));
 
@@ -142,6 +142,9 @@ word_lists! {
 /// Words of noise in speech.
 const NOISE: [&str; 10] = ["uh", "um", "uhm", "hmm", "mm", "mhm", "er", "erm", "huh", "mm-hmm"];
 
+/// Maximum words of a fragment that repeats a word.
+const STUTTER: usize = 12;
+
 /// True for a word of noise in speech.
 pub(crate) fn is_noise_word(word: &str) -> bool {
     NOISE.iter().any(|noise| word.eq_ignore_ascii_case(noise))
@@ -152,7 +155,9 @@ fn is_noise(text: &str, all: &[Word<'_>]) -> bool {
     let repeats = |pair: &[Word<'_>]| matches!(pair, [a, b] if a.key == b.key && a.form != Form::Figure && a.form != Form::Unspaced);
     let is_transcript = text.contains(" '") || text.contains(" ?") || text.contains(" ,") || text.ends_with(" .");
     let informative = all.iter().filter(|word| word.form == Form::Figure || !is_common(word)).count();
-    all.iter().any(|word| is_noise_word(word.text)) || all.windows(2).any(repeats) || is_transcript && informative < 3
+    // "Where f f' is zero" in a long sentence is a formula.
+    let stutters = all.len() <= STUTTER && all.windows(2).any(repeats);
+    all.iter().any(|word| is_noise_word(word.text)) || stutters || is_transcript && informative < 3
 }
 
 /// The matter of a request within a sentence, if it says what is asked for.
