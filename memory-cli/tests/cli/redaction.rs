@@ -104,7 +104,7 @@ fn everything_that_is_kept_of_a_message_and_its_conversation_is_masked() {
         "Hello",
     ]);
     assert_eq!(store.json(&["verify"])["nodes"], 1, "its key is known");
-    masked(&["title", "talk", "--set", "Mail of bo@example.org"]);
+    masked(&["title", "talk", "Mail of bo@example.org"]);
     masked(&["tag", "talk", "--add", "bo@example.org"]);
     masked(&["context", "-c", "talk", "What did bo@example.org say?"]);
     let call = serde_json::json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "pay", "input": {
