@@ -77,7 +77,7 @@ pub(crate) struct GlobalArgs {
     /// The most bytes of a conversation's messages that recall finds, the newest [default: no limit]
     #[arg(long, value_name = "BYTES", env = "MEMORY_MAX_MEMORY_ARCHIVED_MESSAGES")]
     max_memory_archived_messages: Option<u64>,
-    /// What becomes of keys and personal data in new messages: keep, mask or refuse, as in email=mask; classes are
+    /// Treatment of keys and personal data in new messages: keep, mask or refuse, as in email=mask; classes are
     /// private-key, service-key, url-credentials, email, phone, card, iban and all; may be repeated [default: keep]
     #[arg(long, value_name = "CLASS=TREATMENT", env = "MEMORY_REDACT")]
     redact: Vec<Redaction>,

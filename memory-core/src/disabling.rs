@@ -1,4 +1,4 @@
-//! What is disabled: not shown and not recalled until it is enabled again, and never lost.
+//! Disabling: messages and summaries that are neither shown nor recalled until they are enabled, and never lost.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +110,7 @@ impl<P: Copy + Ord> Disablings<P> {
         self.all.push(Placed { place, change, summaries });
     }
 
-    /// Those among the first `nodes` messages, for a fork that shares them.
+    /// Disabled messages among the first `nodes`, for a fork that shares them.
     #[must_use]
     pub fn first(&self, nodes: u64) -> Self {
         let Some(shared) = NodeRange::first_n(nodes) else { return Self::default() };
@@ -160,7 +160,7 @@ impl<P> Placed<P> {
     }
 }
 
-/// What is disabled below a summary.
+/// Disabled messages below a summary.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Below {
     /// Runs in order; no two overlap or touch.

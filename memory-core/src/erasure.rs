@@ -34,7 +34,7 @@ impl ErasureId {
     }
 }
 
-/// What recognizes the key of an erased message, so that an importer does not bring the message back.
+/// Hash that recognizes the key of an erased message, so that an importer does not bring the message back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ErasedKey {
     /// The salt: the number of an erasure.
@@ -44,7 +44,7 @@ pub struct ErasedKey {
 }
 
 impl ErasedKey {
-    /// What recognizes `key`.
+    /// Hash that recognizes `key`.
     #[must_use]
     pub fn new(salt: ErasureId, key: &MessageKey) -> Self {
         let hash = Hash::of_parts([b"erased key".as_slice(), &salt.0, key.as_str().as_bytes()]);
@@ -60,12 +60,12 @@ impl ErasedKey {
     }
 }
 
-/// What is left of an erased message besides role and time.
+/// Remains of an erased message besides role and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErasedLeaf {
     /// The leaf in the Merkle tree. The salt went with the message, so that the leaf says nothing of it.
     pub leaf: Hash,
-    /// What recognizes the message's key, if it had one.
+    /// Hash that recognizes the message's key, if it had one.
     pub key: Option<ErasedKey>,
 }
 

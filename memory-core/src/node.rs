@@ -70,7 +70,7 @@ impl Node {
         Self { tokens: ERASED_TOKENS, importance: 0.0, is_erased: true, ..Self::new(id, message, at) }
     }
 
-    /// What is read of the node whose message by `role`, said at this time, is disabled.
+    /// Node as it is read while its message is disabled: only `role` and time.
     #[must_use]
     pub fn disabled(id: NodeId, role: Role, at: Timestamp) -> Self {
         let message = Message::new(role, vec![ContentBlock::Text(DISABLED.to_owned())]);
@@ -173,7 +173,7 @@ pub struct NodeDraft {
     pub relates_to: Option<Relation>,
     /// The salt of an imported message, so that its leaf stays the same; with `None` the store draws one.
     pub salt: Option<Salt>,
-    /// What is left of an imported message that was erased. Of the message only role and time are kept then.
+    /// Remains of an imported message that was erased; role and time are kept besides.
     pub erased: Option<ErasedLeaf>,
 }
 

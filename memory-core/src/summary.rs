@@ -75,7 +75,7 @@ impl Summary {
         Self { id, body, is_disabled: false }
     }
 
-    /// What is read of the same summary while it is disabled.
+    /// The summary as it is read while it is disabled.
     #[must_use]
     pub fn disabled(mut self) -> Self {
         self.body.text = DISABLED.to_owned();

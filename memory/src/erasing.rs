@@ -26,7 +26,7 @@ pub use self::{
 
 pub(crate) use self::receipt::{keepers, own_keeper};
 
-/// What to erase.
+/// Selection for an erasure.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum EraseRequest {
@@ -54,7 +54,7 @@ pub enum EraseRequest {
     Matching(FindRequest),
 }
 
-/// What an erasure would erase, for a person to look at first.
+/// Plan of an erasure, for a person to look at first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
@@ -119,7 +119,7 @@ pub(crate) struct TagPlaces {
     at: Vec<usize>,
 }
 
-/// What an erasure would erase of a conversation.
+/// Part of a plan that concerns one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]

@@ -191,7 +191,7 @@ impl Memory {
         .await
     }
 
-    /// What `request` would erase, to be looked at before [`erase`](Self::erase). Nothing is written.
+    /// The plan for `request`, to be looked at before [`erase`](Self::erase). Nothing is written.
     ///
     /// # Errors
     /// If a conversation does not exist, or the store fails.

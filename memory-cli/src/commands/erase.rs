@@ -79,10 +79,10 @@ struct How {
     by: String,
 }
 
-/// What would be erased, or was.
+/// Plan of an erasure, or its receipt.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// What there was to erase.
+    /// Counts of the plan.
     plan: &'a ErasurePlan,
     /// The receipt, once it is erased.
     #[serde(skip_serializing_if = "Option::is_none")]

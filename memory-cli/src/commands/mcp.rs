@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Do not offer the scratchpad
     #[arg(long)]
     no_scratchpad: bool,
-    /// Whether tools are offered at all, beside resources and the prompt
+    /// True to offer tools at all, next to resources and the prompt
     #[arg(long, value_name = "true|false", env = "MEMORY_ENABLE_MCP_TOOLS", hide_env_values = true)]
     #[arg(default_value_t = true, action = clap::ArgAction::Set)]
     enable_mcp_tools: bool,

@@ -12,7 +12,7 @@ use crate::{
 
 /// Prints where a conversation stood, for whoever goes on with it: goal, decisions, open questions, the last exchange.
 ///
-/// It is found by rules, without a model, and nothing is recorded. `memory show --state` prints all of it.
+/// The reminder is made by rules, without a model, and nothing is recorded. `memory show --state` prints all of it.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The conversation: `last`, its id or the beginning of it, or its title

@@ -31,7 +31,7 @@ const MOST_CHARS: usize = 4_000;
 pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::First,
-    /// Which messages: 40-80, or 40 alone [default: the last ones]
+    /// Messages to print: 40-80, or 40 alone [default: the last ones]
     #[arg(value_name = "FIRST-LAST", value_parser = resolve::nodes)]
     nodes: Option<NodeRange>,
     /// The most messages

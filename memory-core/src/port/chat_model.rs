@@ -34,7 +34,7 @@ pub struct ChatRequest {
 pub struct ToolSpec {
     /// The name, unique in its request.
     pub name: String,
-    /// What the tool does, and when to call it.
+    /// Description of the tool: its effect, and when to call it.
     pub description: String,
     /// JSON schema of the input: an object.
     pub input_schema: Json,

@@ -83,7 +83,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
         self.find(value)
     }
 
-    /// What stands in place of a masked value: `[email]` by default. It must not reveal the value.
+    /// Placeholder of a masked value, `[email]` by default; it must not reveal the value.
     fn placeholder(&self, class: Sensitive, value: &str) -> String {
         let _ = value;
         format!("[{class}]")

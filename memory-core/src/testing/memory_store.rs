@@ -43,9 +43,9 @@ struct Conversation {
     /// The number of the last note that was erased.
     notes_before: u64,
     lost: BTreeSet<NodeId>,
-    /// What is left of the messages that were erased.
+    /// Remains of erased messages.
     erased: BTreeMap<NodeId, ErasedLeaf>,
-    /// What is disabled; the place of a change is the number of the last summary before it.
+    /// Disabled messages and summaries; the place of a change is the number of the last summary before it.
     disablings: Disablings<u64>,
     /// Nodes whose importance or pin was changed, one entry for each change.
     revised: Vec<NodeId>,

@@ -27,7 +27,7 @@ pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, prompt:
 
 async fn recorded(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) -> Result<ViewId, StoreError> {
     if let Some(last) = last(parts, conversation).await? {
-        // Of two equal texts the present is the same, as far as it is shown.
+        // Equal texts are recorded as one, as far as they are shown.
         let again = draft(parts, prompt, last.body.salt).at(last.body.at).erased(0);
         if again == last.body.clone().erased(0) {
             return Ok(last.id);

@@ -27,7 +27,7 @@ const MAX_TERM_BYTES: usize = 128;
 /// - In scripts without spaces, each character and each bigram is a term.
 struct Splitter {
     languages: Languages,
-    /// Those whose stop words are stop words here.
+    /// Languages whose stop words are stop words here.
     stopping: Languages,
     purpose: Purpose,
 }

@@ -111,7 +111,7 @@ fn is_end_of(end: &str, compound: &str) -> bool {
         && compound.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// What follows `begin` and a joint in a compound.
+/// Rest of a compound behind `begin` and a joint.
 fn rest_after<'a>(begin: &str, compound: &'a str) -> Option<&'a str> {
     let rest = compound.strip_prefix(begin).filter(|_| begin.len() >= PART)?;
     let rests = JOINTS.iter().filter_map(|joint| rest.strip_prefix(joint));

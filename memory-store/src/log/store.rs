@@ -304,7 +304,7 @@ impl LogStore {
             let there = state.conversation(id)?;
             let mut known = self.shared.summaries.get(there.number);
             if !there.disabled.is_empty() {
-                // Those that were stale may be read again.
+                // Summaries that were stale may be read again.
                 let read = |summary: &&Summary| there.summaries.location(summary.id).is_some();
                 if known.summaries.iter().filter(read).count() < there.summaries.present_among(known.read) {
                     known = Known::default();

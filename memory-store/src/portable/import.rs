@@ -373,7 +373,7 @@ impl Target<'_> {
             }
             waiting.push(summary.id, Event::Summary(body), bytes);
             if summary.is_disabled {
-                // Those above it were made without it, and are recorded afterwards.
+                // Summaries above it were made without it, and are recorded afterwards.
                 self.record_summaries(&mut waiting, &mut numbers).await?;
                 if let Some(number) = numbers.get(&summary.id) {
                     let change = Disabling::new(Timestamp::default(), true).summaries(vec![*number]);

@@ -72,7 +72,7 @@ pub(crate) struct LevelLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) until: Option<String>,
     pub(crate) text: String,
-    /// Whether this is the beginning alone
+    /// True if only the beginning is shown
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) shortened: bool,
     /// Repeated in each line, since a line may be all that is read

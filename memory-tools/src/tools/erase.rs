@@ -42,7 +42,7 @@ pub(crate) struct Output {
     /// Named texts that go with all their versions
     #[serde(skip_serializing_if = "Vec::is_empty")]
     documents: Vec<String>,
-    /// What else holds the pattern and stays, with the command that erases it
+    /// Other places that hold the pattern and stay, each with the command that erases it
     #[serde(skip_serializing_if = "Vec::is_empty")]
     held: Vec<String>,
     /// The number of the receipt; without one nothing was erased

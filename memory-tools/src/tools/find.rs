@@ -79,7 +79,7 @@ pub(crate) struct FoundMatch {
     text: String,
     /// The match
     matched: String,
-    /// Whether this is a part of the line: expand_node gives all
+    /// True for a part of the line: expand_node gives all
     #[serde(skip_serializing_if = "is_false")]
     shortened: bool,
 }

@@ -59,7 +59,7 @@ pub(super) struct Decided {
 
 /// Erases what `plan` lists.
 ///
-/// What is to be erased is written down first, so that the next process completes an interrupted erasure. Then it is
+/// The plan is written down first, so that the next process completes an interrupted erasure. Then it is
 /// recorded: from then on nothing reads it, in any process. Then its bytes go: from vectors, words and every other cache,
 /// from the log, whose segments are rewritten, and from the backups. Then all files are searched for them.
 ///

@@ -40,7 +40,7 @@ pub(super) struct Needles {
 }
 
 impl Needles {
-    /// Those of the messages of these targets, a bounded number of each.
+    /// Texts of the messages of these targets, a bounded number of each.
     pub(super) async fn of(parts: &Parts, targets: &[ErasureTarget]) -> Result<Self, EraseError> {
         let mut needles = Self::default();
         for target in targets {

@@ -1,4 +1,4 @@
-//! What an erasure erases, found before anything is written.
+//! Plans of erasures, made before anything is written.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::parts::Parts;
 /// Messages and notes that are read at once.
 const CHUNK: u64 = 256;
 
-/// What `request` would erase. Nothing is written.
+/// The plan for `request`. Nothing is written.
 ///
 /// # Errors
 /// If a conversation or none of the named messages exists, the pattern is invalid, or the store fails.

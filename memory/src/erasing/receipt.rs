@@ -39,9 +39,9 @@ pub struct Receipt {
     pub conversations: Vec<ErasedConversation>,
     /// Records of the log that were removed, or replaced by what is left of them.
     pub records: u64,
-    /// What was looked for in the bytes of all files.
+    /// Search of the bytes of all files.
     pub scan: ByteScan,
-    /// What was looked for by searching and reading.
+    /// Search through the store's own reads.
     pub probes: Probes,
     /// Backups that were brought up to date and searched as well.
     pub backups: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Receipt {
     pub digest: Hash,
 }
 
-/// What was erased of a conversation.
+/// Erased part of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]

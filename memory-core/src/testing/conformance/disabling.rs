@@ -57,7 +57,7 @@ pub(super) async fn disabled_messages_are_read_again_once_they_are_enabled(store
     let again = store.append(&talk, vec![keyed("said 2", "key 2")]).await.unwrap();
     assert_eq!((again[0].node, again[0].is_new), (node(2), false), "keys stay");
 
-    // What was made from it is not read; what is made without it is.
+    // A summary made from it is not read; one made without it is.
     assert_eq!(texts(store, &talk).await, ["of one", "of three"]);
     let stale = Event::Summary(summary(Level::Summary, range(2, 2), &[], "of two"));
     let refused = store.record(&talk, vec![stale]).await.unwrap_err();

@@ -92,7 +92,7 @@ pub(super) async fn erased_messages_keep_their_places_alone(store: &dyn Store) {
     let told: Vec<_> = appended.iter().map(|one| (one.node.get(), one.is_new, one.is_erased)).collect();
     assert_eq!(told, [(2, false, true), (3, false, true), (4, false, false)]);
 
-    // What was made from a message before it was erased is refused; what is made now is kept.
+    // A summary made from a message before its erasure is refused; one made now is kept.
     let late = Event::Summary(summary(Level::Summary, range(3, 3), &[], "of three"));
     let refused = store.record(&talk, vec![late]).await.unwrap_err();
     assert!(matches!(refused, StoreError::ErasedMeanwhile { .. }), "{refused}");

@@ -21,7 +21,7 @@ const LONGEST: usize = 32;
 /// The first letter of the scripts that are read letter by letter; digits of full width follow it, too.
 const FIRST_GLUED: char = '\u{2e80}';
 
-/// What a word is in each language.
+/// Meanings of a word, by language.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     /// Languages by whose frequent words or words of time the text is known.
@@ -32,7 +32,7 @@ pub(super) struct Marks {
     pub(super) anchor: Languages,
 }
 
-/// What the words of a text are.
+/// Meanings of the words of a text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Signs {
     /// True for a word that is a whole time.
@@ -176,7 +176,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-/// What a folded word is, with or without its apostrophe.
+/// Meanings of a folded word, with or without its apostrophe.
 pub(super) fn marks(word: &str) -> Marks {
     let marks = TABLE.marks.get(word).copied().unwrap_or_default();
     if word.starts_with(|c: char| c.is_ascii_digit()) {

@@ -98,7 +98,7 @@ fn the_directory_of_a_packed_model_becomes_one_of_sentence_transformers() {
     let ids = |text: &str| tokenizer.encode_fast(text, true).unwrap().get_ids().to_vec();
     assert_eq!(ids("ª\t \tab"), [0, 4, 4, 5, 2]);
 
-    // What was changed is written again, and what is right is left alone.
+    // A changed file is written again, and one that is right is not.
     std::fs::write(&path, "{}").unwrap();
     let modified = || std::fs::metadata(directory.path().join("config.json")).unwrap().modified().unwrap();
     let before = modified();

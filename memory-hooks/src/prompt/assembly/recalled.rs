@@ -34,7 +34,7 @@ const FREE: f32 = 0.05;
 /// Most attempts to refine the history with the room that recall leaves.
 const ROUNDS: usize = 4;
 
-/// What stands next to a history.
+/// Parts that stand next to a history.
 struct Beside {
     standing: Vec<Part>,
     recalled: Vec<Part>,

@@ -92,7 +92,7 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// What is left of the erased message at `location`, where the message itself may still stand.
+    /// Remains of the erased message at `location`, where the message itself may still stand.
     pub(crate) fn erased(&mut self, location: Location) -> Result<ErasedMessage, StoreError> {
         let segments = self.segments;
         let body = self.body(location, None)?;
@@ -134,7 +134,7 @@ impl<'s> Reader<'s> {
         Ok(node)
     }
 
-    /// What is read of an erased or a disabled node; `None` for any other.
+    /// Stand-in for an erased or a disabled node; `None` for any other.
     #[inline]
     fn hidden_node(&mut self, wanted: &ReadRequest) -> Result<Option<Node>, StoreError> {
         if !wanted.is_erased && (!wanted.is_disabled || wanted.whole) {

@@ -119,7 +119,7 @@ impl Erased {
         }
     }
 
-    /// Those of a fork that shares the first `nodes`. Records from before the fork belong to this conversation, and so
+    /// Erased messages of a fork that shares the first `nodes`. Records from before the fork belong to this conversation, and so
     /// does what hides them.
     pub(crate) fn fork(&self, nodes: u64) -> Self {
         let shared = NodeRange::first_n(nodes);

@@ -215,7 +215,7 @@ impl Store for LogStore {
         Box::pin(async move {
             let read = |reader: &mut Reader<'_>, place| Ok((reader.view(place)?, place));
             let mut views = self.read_all(conversation, places, read)?;
-            // What was erased since they were recorded is hidden, also before it is gone from the log.
+            // Content that was erased since is hidden, also before its bytes are gone from the log.
             let state = self.shared.current()?;
             if state.has_erasures() {
                 let there = state.conversation(conversation)?;

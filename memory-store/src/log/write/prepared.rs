@@ -35,7 +35,7 @@ pub(crate) struct PreparedMessage {
     pub(crate) importance: f32,
     /// The message itself if it has a key, for comparison with the message stored under that key.
     pub(crate) keyed: Option<Box<(MessageKey, Message)>>,
-    /// What recognizes the key of an imported message that was erased.
+    /// Hash that recognizes the key of an imported message that was erased.
     pub(crate) erased_key: Option<ErasedKey>,
 }
 

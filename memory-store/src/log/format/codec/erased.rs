@@ -38,7 +38,7 @@ enum WireErasedEvent {
     Note { id: u64 },
 }
 
-/// What is left in the log of a message that was erased.
+/// Record of an erased message: its remains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ErasedMessage {
     pub(crate) role: Role,

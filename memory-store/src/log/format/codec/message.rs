@@ -199,7 +199,7 @@ impl<'a> MessageRecord<'a> {
         Ok(outline)
     }
 
-    /// What is left of the message when it is erased, without its key.
+    /// Remains of the message when it is erased, without its key.
     pub(crate) fn erased(&self) -> Result<ErasedMessage, CodecError> {
         let left = ErasedLeaf { leaf: self.proof().leaf, key: None };
         Ok(ErasedMessage { role: role(self.head.role)?, at: Timestamp::from_millis(self.head.at), left })

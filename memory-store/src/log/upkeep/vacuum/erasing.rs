@@ -31,7 +31,7 @@ pub(super) struct Erasing {
     names: HashMap<ConversationId, u64>,
 }
 
-/// What becomes of a record.
+/// Fate of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Kept,
@@ -75,7 +75,7 @@ impl Erasing {
         })
     }
 
-    /// What becomes of the record at `place`.
+    /// Fate of the record at `place`.
     pub(super) fn fate(&self, header: &FrameHeader, place: Location, body: &[u8]) -> Result<Fate, CodecError> {
         if codec::is_message(body) && !self.messages.contains(&place) {
             return Ok(Fate::Kept);
