@@ -104,7 +104,7 @@ mod tests {
                 assert!(hint.contains("`memory help options`") && !help.contains("--store <"), "{name}: {help}");
                 assert!(own.contains("-h, --help"), "{name}: {help}");
                 let usage = own.lines().find(|line| line.starts_with("Usage: ")).unwrap_or_default();
-                assert!(usage.starts_with(&format!("Usage: {name} ")), "{usage}");
+                assert!(format!("{usage} ").starts_with(&format!("Usage: {name} ")), "{usage}");
                 for positional in command.get_positionals() {
                     assert!(usage.contains(&positional.to_string()), "{usage} lacks {positional}");
                 }

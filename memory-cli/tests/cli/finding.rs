@@ -98,7 +98,7 @@ fn a_hit_has_its_neighbours_and_the_part_that_bears_on_the_question() {
     let place = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
     let part = |range: &Value| &long[place(&range["start"])..place(&range["end"])];
     assert_eq!(part(&hit["excerpt"]), hit["excerpt"]["text"].as_str().unwrap());
-    assert!(part(&hit["excerpt"]).contains("— QX-4471 —") && part(&hit["excerpt"]).chars().count() <= 120, "{hit}");
+    assert!(part(&hit["excerpt"]).contains("— QX-4471 —") && part(&hit["excerpt"]).chars().count() <= 200, "{hit}");
     assert_eq!(hit["highlights"].as_array().unwrap().iter().map(part).collect::<Vec<_>>(), ["booking"]);
 
     let found = store.json(&["search", "--limit", "1", "--neighbours", "2", question]);

@@ -132,7 +132,7 @@ fn conversations_are_listed_the_latest_first() {
     assert_eq!(names(&["list", "--limit", "1"]), ["late"]);
     assert_eq!(store.json(&["list", "--limit", "1"])["more"], 2);
     let table = store.succeed(&["list"]);
-    assert!(table.contains("How it began") && table.contains("2020-05-01T00:00:00Z"), "{table}");
+    assert!(table.contains("How it began") && table.contains("2020-05-01"), "{table}");
 }
 
 /// Another owner's conversations are not found by any of the new commands.

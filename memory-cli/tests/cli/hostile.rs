@@ -334,6 +334,30 @@ const CASES: &[Case] = &[
         run(store, &["disable", "-c", HIDDEN_NAME, "--list"], false);
         run(store, &["disable", "--matching", H], false);
     }),
+    ("quarantine", |store| {
+        refused(store, &["quarantine", H]);
+        run(store, &["quarantine", &format!("tool:{H}"), "--by", H], false);
+        run(store, &["quarantine", &format!("conversation:{HIDDEN_NAME}"), "--by", H], false);
+        succeed(store, &["quarantine", "--list"], false);
+    }),
+    ("provenance", |store| {
+        succeed(store, &["provenance", "-c", HIDDEN_NAME, "1"], false);
+        refused(store, &["provenance", "-c", H, "1"]);
+        refused(store, &["provenance", "-c", HIDDEN_NAME, H]);
+    }),
+    ("retention set", |store| {
+        refused(store, &["retention", "set", "-c", H, "--messages", "3"]);
+        refused(store, &["retention", "set", "--messages", H]);
+        run(store, &["retention", "set", "--tag", H, "--messages", "3"], false);
+    }),
+    ("retention show", |store| {
+        run(store, &["retention", "set", "--tag", H, "--messages", "3"], false);
+        succeed(store, &["retention", "show"], false);
+    }),
+    ("retention run", |store| {
+        run(store, &["retention", "set", "-c", HIDDEN_NAME, "--messages", "3", "--erase"], false);
+        run(store, &["retention", "run", "--dry-run"], false);
+    }),
     ("enable", |store| {
         refused(store, &["enable", "-c", H, "--all"]);
         run(store, &["enable", "-c", HIDDEN_NAME, "--all", "--by", H], false);

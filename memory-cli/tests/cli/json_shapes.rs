@@ -439,6 +439,19 @@ fn erased(check: &mut Check) {
     check.json(&store, "verify", &["verify"]);
     check.json(&store, "disable", &["disable", "-c", "trip", "20-21"]);
     check.json(&store, "enable", &["enable", "-c", "trip", "--all"]);
+    check.json(&store, "provenance", &["provenance", "-c", "trip", "20-21"]);
+    check.json(&store, "quarantine", &["quarantine", "conversation:codes"]);
+    check.json(&store, "quarantine --list", &["quarantine", "--list"]);
+    check.json(&store, "retention set", &["retention", "set", "-c", "trip", "--messages", "40", "--erase"]);
+    check.json(&store, "retention show", &["retention", "show"]);
+    check.json(&store, "retention run", &["retention", "run"]);
+    // An erasure that waits for a backup that is gone.
+    let backup = store.path("gone");
+    store.succeed(&["backup", &backup]);
+    fs::rename(format!("{backup}/files"), store.path("away")).unwrap();
+    fs::write(format!("{backup}/files"), "").unwrap();
+    store.command(&["erase", "-c", "trip", "12", "--yes", "--backup", &backup]).output().unwrap();
+    check.json(&store, "backup --lost", &["backup", "--lost", &backup]);
 }
 
 /// Standard output of a command that must exit with 4.
