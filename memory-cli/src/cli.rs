@@ -18,9 +18,9 @@ use crate::commands::mcp;
 use crate::{
     commands::{
         append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand, export,
-        facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine, receipt, replay,
-        restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title, vacuum, verify,
-        verify_proof, watch,
+        facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine, receipt,
+        replay, restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title, vacuum,
+        verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},

@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        append, backup, completions, config, demo, disable, doctor, erase, export, facts, find, hook, import, index, man,
-        message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions, show, stats,
-        vacuum, verify_proof, watch,
+        append, backup, completions, config, demo, disable, doctor, erase, export, facts, find, hook, import, index,
+        man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions, show,
+        stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };

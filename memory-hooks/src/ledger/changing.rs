@@ -1,7 +1,7 @@
 //! Changes of the ledger: entries that are added, corrected, disabled and enabled.
 
 use memory_core::{
-    Message, NodeId, NodeRange, Timestamp,
+    NodeId, NodeRange, Timestamp,
     port::{ConversationState, NoteChange, StoreError},
 };
 use memory_strategies::Gist;
@@ -177,9 +177,7 @@ impl Conversation {
             self.check_words(&new.by, &new.text, &new.sources).await?;
         }
         self.check_sources(state, &new.sources).await?;
-        let mut message = Message::user(new.text.trim());
-        self.parts.redaction.apply(self.parts.detector.as_deref(), &mut message)?;
-        new.text = message.text();
+        new.text = self.parts.redacted(new.text.trim().to_owned())?;
         let since = new.since.unwrap_or_else(|| self.parts.clock.now());
         let after = NodeId::new(state.nodes).unwrap_or(NodeId::FIRST);
         let note = self
