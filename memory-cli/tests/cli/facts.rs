@@ -51,9 +51,10 @@ fn facts_are_lines_of_80_columns_and_say_what_replaced_them() {
     assert_eq!((ids(&found), &found["entries"][0]["conversation"]), (vec!["1.1"], &"work".into()));
     assert_eq!(ids(&store.json(&["facts", "list", "--limit", "1"])), ["1.1"]);
     let history = store.succeed(&["facts", "history", "hall in Ghent"]);
-    assert!(history.contains(
-        "2026-03-02 2.1 decision (user; until 2026-03-05: 3.1)\n  We decided to rent the hall in Ghent, which"
-    ));
+    assert!(
+        history
+            .contains("2026-03-02 2.1 decision (user; until 2026-03-05: 3.1)\n  We decided to rent the hall in Ghent")
+    );
     assert_eq!(ids(&store.json(&["facts", "history", "-c", "plans", "3.1"])), ["2.1", "3.1"]);
     store.fail(&["facts", "history", "-c", "plans", "9.9"], 3);
     store.fail(&["facts", "history", "zeppelins"], 3);
@@ -72,7 +73,7 @@ fn a_fact_is_recorded_corrected_disabled_and_erased() {
     assert_eq!(ids(&store.json(&["facts", "-c", "plans", "--kind", "fact"])), ["e2"]);
     store.succeed(&["facts", "correct", "-c", "plans", "3.1", "We rent the mill."]);
     assert!(store.succeed(&["show", "plans", "--state"]).contains("- We rent the mill. (message 3, person, "));
-    assert!(!store.succeed(&["show", "plans", "--state"]).contains("barn"));
+    assert!(!store.succeed(&["show", "plans", "--state"]).contains("rent the barn"));
     let off = store.json(&["facts", "disable", "-c", "plans", "1.2"]);
     assert_eq!(off["status"], "disabled");
     assert!(!store.succeed(&["facts", "-c", "plans"]).contains("window seats"));

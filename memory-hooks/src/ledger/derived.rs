@@ -140,11 +140,15 @@ async fn said(
             continue;
         }
         let Some((_, text)) = reader.message(question.node).await? else { continue };
-        let sentence = sentence_at(text, text.find(&question.text).unwrap_or_default());
-        let entry = of_statement(reader.conversation, EntryKind::Question, question.clone(), sentence);
-        if known.iter().all(|one| one.entry.id != entry.id) {
-            known.push(Known { entry, place: None, node: question.node });
+        let mut sentence = sentence_at(text, text.find(&question.text).unwrap_or_default());
+        // Two questions may be one sentence.
+        let is_taken =
+            |sentence| known.iter().any(|one| one.entry.id == EntryId::Said { node: question.node, sentence });
+        while is_taken(sentence) {
+            sentence += 1;
         }
+        let entry = of_statement(reader.conversation, EntryKind::Question, question.clone(), sentence);
+        known.push(Known { entry, place: None, node: question.node });
     }
     Ok(known)
 }

@@ -2,7 +2,7 @@
 
 use memory::{
     NodeRange, Scope,
-    ledger::{EntryAuthor, EntryId, EntryKind, LedgerEntry, LedgerRequest, Which},
+    ledger::{EntryAuthor, EntryId, LedgerEntry, LedgerRequest, Which},
     text::{one_line, quoted},
 };
 use schemars::JsonSchema;
@@ -27,16 +27,10 @@ pub(crate) struct Correct;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListInput {
-    /// One alone; else all
     conversation_id: Option<String>,
-    /// Words to find
     query: Option<String>,
-    /// rule, decision, preference, fact or question; else all
-    #[serde(default)]
-    kinds: Vec<String>,
-    /// Also replaced and disabled ones
-    #[serde(default)]
-    all: bool,
+    /// Also replaced ones
+    all: Option<bool>,
     cursor: Option<String>,
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
@@ -46,10 +40,8 @@ pub(crate) struct ListInput {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CorrectInput {
     conversation_id: String,
-    /// From list_facts
     id: String,
     text: String,
-    /// Messages that say so
     nodes: Vec<u64>,
 }
 
@@ -122,7 +114,7 @@ impl Entry for Fact {
 impl Tool for List {
     const NAME: &'static str = "list_facts";
     const TITLE: &'static str = "List facts";
-    const ABOUT: &'static str = "List what is known: rules, decisions, preferences, facts and open questions.";
+    const ABOUT: &'static str = "List rules, decisions, preferences, facts and open questions.";
     const MORE: &'static str =
         "Current ones, each with the message that it came from; use it before you rely on an old message.";
     type Input = ListInput;
@@ -134,18 +126,9 @@ impl Tool for List {
             Some(name) => Scope::one(conversation(memory, name).await?.id()),
             None => Scope::all(),
         };
-        let kind = |name: &String| {
-            EntryKind::named(name).ok_or_else(|| {
-                Failure(format!(
-                    "{} is no kind: give rule, decision, preference, fact or question",
-                    crate::failure::named(name)
-                ))
-            })
-        };
-        let kinds = input.kinds.iter().map(kind).collect::<Result<Vec<_>, _>>()?;
-        let which = if input.all { Which::All } else { Which::Current };
+        let which = if input.all == Some(true) { Which::All } else { Which::Current };
         let query = input.query.filter(|query| !query.trim().is_empty());
-        let ledger = memory.ledger(&scope, &LedgerRequest::default().kinds(kinds).which(which).question(query)).await?;
+        let ledger = memory.ledger(&scope, &LedgerRequest::default().which(which).question(query)).await?;
         let skip = FACTS.skipped(input.cursor.as_deref(), MOST)?;
         let mut page = FACTS.page(memory, input.max_tokens);
         let shown = ledger.entries.iter().skip(skip).take_while(|entry| page.push(Fact::of(entry))).count();
@@ -168,7 +151,7 @@ impl Answer for ListOutput {
 impl Tool for Correct {
     const NAME: &'static str = "correct_fact";
     const TITLE: &'static str = "Correct a fact";
-    const ABOUT: &'static str = "Replace an entry of list_facts by words that messages say.";
+    const ABOUT: &'static str = "Replace a fact by words of messages.";
     const MORE: &'static str = "The old one stays as superseded. Ask the user first.";
     const KIND: Kind = Kind::Replaces;
     type Input = CorrectInput;
