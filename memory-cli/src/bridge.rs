@@ -4,6 +4,7 @@ mod answer;
 mod caller;
 mod conversation;
 mod error;
+mod facts;
 mod input;
 mod items;
 mod lists;
@@ -107,6 +108,7 @@ impl<'a> Bridge<'a> {
                 let memory = self.memory()?.clone();
                 Sessions { memory: &memory, documents: &mut self.documents }.answer(request).await
             }
+            Request::Facts(request) => request.answer(&self.memory()?.clone()).await,
             Request::Privacy(request) => request.answer(&self.memory()?.clone()).await,
             Request::Items(request) => {
                 let memory = self.memory()?.clone();

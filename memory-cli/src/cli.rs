@@ -18,9 +18,9 @@ use crate::commands::mcp;
 use crate::{
     commands::{
         append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand, export,
-        find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine, receipt, replay,
-        restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title, vacuum, verify,
-        verify_proof, watch,
+        facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine, receipt,
+        replay, restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title, vacuum,
+        verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -77,6 +77,8 @@ enum Command {
     Sessions(sessions::Args),
     /// Print where a conversation stood: goal, decisions, open questions, the last exchange
     Resume(resume::Args),
+    /// List what is known, and correct, disable or record it
+    Facts(facts::Args),
     /// Print messages of a conversation word for word, or its state
     Show(show::Args),
     /// Find the messages that answer a question best
@@ -320,6 +322,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Sessions(args) => sessions::run(&args, globals).await,
         Command::Summaries(args) => summaries::run(&args, globals).await,
         Command::Resume(args) => resume::run(&args, globals).await,
+        Command::Facts(args) => facts::run(&args, globals).await,
         Command::Show(args) => show::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,

@@ -13,6 +13,7 @@ pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod expand;
 pub(crate) mod export;
+pub(crate) mod facts;
 pub(crate) mod find;
 pub(crate) mod fork;
 pub(crate) mod hook;

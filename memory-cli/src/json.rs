@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        append, backup, completions, config, demo, disable, doctor, erase, export, find, hook, import, index, man,
-        message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions, show, stats,
-        vacuum, verify_proof, watch,
+        append, backup, completions, config, demo, disable, doctor, erase, export, facts, find, hook, import, index,
+        man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions, show,
+        stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -17,8 +17,8 @@ use crate::{
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     use memory_core::port::{ChatRequest, Verification};
     use memory_hooks::{
-        DerivedState, LevelPage, ListedConversation, Listing, Prompt, Reminder, RepairedSummary, ResummarizeReport,
-        SummaryPage,
+        DerivedState, Ledger, LedgerEntry, LevelPage, ListedConversation, Listing, Prompt, Reminder, RepairedSummary,
+        ResummarizeReport, SummaryPage,
     };
 
     vec![
@@ -44,6 +44,14 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("expand", of::<message::Detail<'_>>()),
         ("export", of::<export::Answer<memory_store::Exported>>()),
         ("export --format", of::<export::Answer<export::written::Done>>()),
+        ("facts add", of::<LedgerEntry>()),
+        ("facts correct", of::<LedgerEntry>()),
+        ("facts disable", of::<LedgerEntry>()),
+        ("facts enable", of::<LedgerEntry>()),
+        ("facts erase", of::<erase::Answer<'_>>()),
+        ("facts history", of::<facts::Chain>()),
+        ("facts list", of::<Ledger>()),
+        ("facts search", of::<Ledger>()),
         ("find", of::<Noted<'_, find::Answer<'_>>>()),
         ("forget", of::<erase::Answer<'_>>()),
         ("fork", of::<ListedConversation>()),

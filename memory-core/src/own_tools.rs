@@ -4,13 +4,14 @@
 ///
 /// Their calls repeat questions and their results repeat messages, so neither is a hit of a search: the messages that
 /// they quote are.
-pub const OWN_TOOLS: [&str; 11] = [
+pub const OWN_TOOLS: [&str; 12] = [
     "browse_hierarchy",
     "expand_node",
     "find",
     "get_conversation_stats",
     "get_recent_nodes",
     "list_conversations",
+    "list_facts",
     "scratchpad_append",
     "scratchpad_read",
     "scratchpad_set",

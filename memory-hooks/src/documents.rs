@@ -1,7 +1,5 @@
 //! Small named texts, kept in the log: each change is a note of one conversation.
 
-mod present;
-
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -12,13 +10,12 @@ use memory_core::{
     port::{ConversationState, Event, Note, NoteChange, Query, Retrieved, Store, StoreError},
 };
 
-use self::present::Present;
-use crate::{Conversation, Memory, MemoryError};
+use crate::{Conversation, Memory, MemoryError, text_search::TextSearch};
 
 /// Most notes that are read at once; each may be as long as the longest document.
 pub(crate) const CHUNK: u64 = 16;
 /// Attempts at a change, each of which another process may forestall.
-pub(crate) const TRIES: usize = 64;
+const TRIES: usize = 64;
 
 /// Named texts that a model or a program writes, reads and changes. Each change is recorded in one conversation as a
 /// [note](memory_core::port::Note), so that every earlier text is backed up, exported, owned and erased like the rest.
@@ -174,7 +171,14 @@ impl Documents {
                 None => Arc::new(Present::new(state, DocumentsNow(&this.read().await?.documents))),
             };
             *this.searched() = Some(Arc::clone(&present));
-            Ok(present.search(query).await?)
+            let mut found = present.texts.search(query).await?;
+            for hit in &mut found.hits {
+                hit.conversation.clone_from(&present.state.id);
+                if let Some(changed) = present.changed.get(hit.node.id.index()) {
+                    Arc::make_mut(&mut hit.node).id = *changed;
+                }
+            }
+            Ok(found)
         })
         .await
     }
@@ -213,6 +217,31 @@ impl Documents {
     }
 }
 
+/// The documents after some change, ready to search.
+#[derive(Debug)]
+struct Present {
+    /// State of the conversation that holds the changes.
+    state: ConversationState,
+    texts: TextSearch,
+    /// Number of the last change of each text.
+    changed: Vec<NodeId>,
+}
+
+impl Present {
+    fn new(state: ConversationState, now: DocumentsNow<'_>) -> Self {
+        let mut documents: Vec<_> = now.all().map(|(_, document)| document).collect();
+        documents.sort_by_key(|document| document.note);
+        let changed = documents.iter().map(|of| NodeId::new(of.note.get()).unwrap_or(NodeId::FIRST)).collect();
+        let texts = TextSearch::new(&state, documents.iter().map(|of| (of.text.as_str(), of.at)));
+        Self { state, texts, changed }
+    }
+
+    /// True if nothing changed since.
+    fn is_of(&self, state: &ConversationState) -> bool {
+        self.state.last_note() == state.last_note() && self.state.tags == state.tags
+    }
+}
+
 impl Known {
     /// Applies a note.
     fn apply(&mut self, note: Note) {
@@ -240,6 +269,27 @@ impl Known {
         let below: Vec<_> = DocumentsNow(&self.documents).below(name).map(|(name, _)| name.to_owned()).collect();
         let names = below.into_iter().chain([name.to_owned()]);
         names.filter_map(|name| self.documents.remove_entry(&name)).collect()
+    }
+}
+
+impl Conversation {
+    /// Records the change that `make` returns for the number of its note, whatever others have recorded.
+    pub(crate) async fn note(
+        &self,
+        sources: Vec<NodeRange>,
+        make: impl Fn(NoteId) -> NoteChange + Send,
+    ) -> Result<NoteId, MemoryError> {
+        let store = &*self.parts.store;
+        let mut next = NoteId::after(state_of(store, &self.id).await?.map_or(0, |state| state.last_note()));
+        for _ in 0..TRIES {
+            let note = Note::new(next, self.parts.clock.now(), make(next)).sources(sources.clone());
+            match store.record(&self.id, vec![Event::Note(Box::new(note))]).await {
+                Ok(_) => return Ok(next),
+                Err(StoreError::NoteConflict { next: now, .. }) => next = now,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(MemoryError::Contended { tries: TRIES })
     }
 }
 

@@ -9,7 +9,7 @@ use memory_core::{
 use memory_search::FindError;
 
 use crate::{
-    RepairError, ViewError,
+    LedgerError, RepairError, ViewError,
     candidate::{Candidate, Named},
 };
 
@@ -92,6 +92,9 @@ pub enum MemoryError {
     /// A summary cannot be repaired as requested.
     #[error(transparent)]
     Repair(#[from] RepairError),
+    /// An entry of the ledger is not recorded or changed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// No conversation matches a name.
     #[error("no conversation is meant by `{name}`: neither an id nor a title begins so")]
     NoConversation {
@@ -130,7 +133,10 @@ impl MemoryError {
     pub fn is_not_found(&self) -> bool {
         matches!(
             self,
-            Self::NothingSummarized { .. } | Self::NoConversation { .. } | Self::Repair(RepairError::NoSummary { .. })
+            Self::NothingSummarized { .. }
+                | Self::NoConversation { .. }
+                | Self::Ledger(LedgerError::NoEntry { .. })
+                | Self::Repair(RepairError::NoSummary { .. })
         ) || matches!(self, Self::View(error) if error.is_not_found())
             || self.store_error().is_some_and(StoreError::is_not_found)
     }

@@ -1,13 +1,13 @@
 //! State of a conversation's manager, kept as a note of the conversation for the next process.
 
 use memory_core::{
-    ConversationId, Json, Message, NoteId,
-    port::{Event, ManagerError, ManagerState, Note, NoteChange, StoreError},
+    ConversationId, Json, Message,
+    port::{ManagerError, ManagerState, NoteChange},
 };
 
 use crate::{
     Conversation, MemoryError,
-    documents::{CHUNK, TRIES, notes_of, state_of},
+    documents::{CHUNK, notes_of, state_of},
 };
 
 /// Name of the text.
@@ -32,7 +32,8 @@ impl Conversation {
                 return Ok(false);
             }
             let text = state.to_json().as_str().to_owned();
-            this.note(NoteChange::Write { name: MANAGER_STATE.to_owned(), text }).await?;
+            let change = NoteChange::Write { name: MANAGER_STATE.to_owned(), text };
+            this.note(Vec::new(), move |_| change.clone()).await?;
             Ok(true)
         })
         .await
@@ -67,7 +68,8 @@ impl Conversation {
             if this.kept_manager_state().await?.is_none() {
                 return Ok(());
             }
-            this.note(NoteChange::Remove { name: MANAGER_STATE.to_owned() }).await
+            let change = NoteChange::Remove { name: MANAGER_STATE.to_owned() };
+            this.note(Vec::new(), move |_| change.clone()).await.map(drop)
         })
         .await
     }
@@ -99,20 +101,5 @@ impl Conversation {
             last = first - 1;
         }
         Ok(None)
-    }
-
-    /// Records a note, whatever others have recorded.
-    async fn note(&self, change: NoteChange) -> Result<(), MemoryError> {
-        let store = &*self.parts.store;
-        let mut next = NoteId::after(state_of(store, &self.id).await?.map_or(0, |state| state.last_note()));
-        for _ in 0..TRIES {
-            let note = Note::new(next, self.parts.clock.now(), change.clone());
-            match store.record(&self.id, vec![Event::Note(Box::new(note))]).await {
-                Ok(_) => return Ok(()),
-                Err(StoreError::NoteConflict { next: now, .. }) => next = now,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(MemoryError::Contended { tries: TRIES })
     }
 }

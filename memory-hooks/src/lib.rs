@@ -68,6 +68,7 @@ mod judge;
 mod kept_out;
 mod kept_state;
 mod learned;
+mod ledger;
 mod levels;
 mod links;
 mod list_summary;
@@ -96,6 +97,7 @@ mod spend;
 mod state;
 mod stats;
 mod summaries;
+mod text_search;
 mod threads;
 mod title;
 mod uses;
@@ -118,6 +120,10 @@ pub use events::{
     RecallUsed, SessionRestored,
 };
 pub use invocation::Invocation;
+pub use ledger::{
+    EntryAuthor, EntryId, EntryKind, EntryStatus, InvalidEntryId, Ledger, LedgerEntry, LedgerError, LedgerRequest,
+    NewEntry, Replacement, Which,
+};
 pub use levels::{LevelEntry, LevelPage, LevelsRequest};
 pub use links::Link;
 pub use list_summary::summarize_list;

@@ -22,6 +22,7 @@ use crate::{
     calls::Calls,
     counts::Counts,
     judge::Judge,
+    ledger::LedgerNotes,
     manager::{
         failing::{ReportedFailures, in_a_line},
         locks::CompactionLocks,
@@ -58,6 +59,7 @@ pub(crate) struct Ports {
     pub(crate) per_turn: PerTurn,
     pub(crate) calls: Calls,
     pub(crate) snapshots: SnapshotCache,
+    pub(crate) ledger_notes: LedgerNotes,
     pub(crate) counts: Counts,
     pub(crate) uses: Uses,
     pub(crate) compacting: CompactionLocks,

@@ -3,21 +3,21 @@
 mod open;
 mod reader;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use memory_core::{
     ConversationId, Level, Mark, Node, NodeId, NodeRange, Timestamp,
     port::{Losses, Notice},
 };
-use memory_strategies::{Gist, StandingKind, StandingLine, StandingLines, without_date};
+use memory_strategies::{StandingLines, without_date};
 
 use self::reader::Reader;
 pub(crate) use self::reader::is_model;
 use crate::{
-    Conversation, MemoryError,
+    Conversation, EntryKind, EntryStatus, LedgerRequest, MemoryError,
     kept_out::Redactor,
-    learned::Learned,
-    links::{Link, Links},
+    ledger::{self, Known},
+    links::Link,
     parts::Parts,
     prompt::learning,
     snapshot_cache::Snapshot,
@@ -88,11 +88,11 @@ pub struct DerivedState {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Statement {
-    /// The message.
+    /// The message; for a recorded entry without sources, the last one before.
     pub node: NodeId,
-    /// Time of the message; unknown times are the epoch.
+    /// Time of the message or the entry; unknown times are the epoch.
     pub at: Timestamp,
-    /// Name or role of the speaker.
+    /// Name or role of the speaker, or the author of a recorded entry.
     pub speaker: String,
     /// Text of the part, on one line.
     pub text: String,
@@ -142,26 +142,27 @@ impl Conversation {
 async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, MemoryError> {
     let state = parts.store.conversation(id).await?;
     let snapshot = Snapshot::read(parts, id).await?;
-    let (reader, losses) = read(parts, id, &snapshot).await?;
+    let (reader, losses) = read(parts, id, &snapshot, None).await?;
     let last = NodeId::new(snapshot.tree.total()).unwrap_or(NodeId::FIRST);
     let least = if snapshot.tree.total() > SHORT { 2 } else { 1 };
     let subjects = reader.subjects.top(MOST_TOPICS, least, last);
     let frequent: Vec<_> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let topics = snapshot.redactor.clean_topics(&frequent);
     let learned = learning::learned(parts, id, &snapshot).await?;
-    let standing = standing_statements(parts, id, &learned, &frequent.join(" ")).await?;
-    let of_kind = |kind| standing.get(&kind).cloned().unwrap_or_default();
-    let mut decisions = of_kind(StandingKind::Decision);
+    let request = LedgerRequest::default().kinds(vec![EntryKind::Decision, EntryKind::Question]);
+    let known = ledger::entries(parts, &state, &snapshot, &learned, &reader.open.statements(), &request).await?;
+    let mut known: Vec<_> = known.into_iter().filter(|one| one.entry.status == EntryStatus::Current).collect();
+    let lines = learned.lines.by_worth(&frequent.join(" "));
+    let ranks: HashMap<_, usize> = lines.iter().map(|line| (line.node, line.standing.at)).zip(1..).collect();
+    // A recorded entry comes before what rules find.
+    known.sort_by_key(|one| one.place.and_then(|place| ranks.get(&place)).copied().unwrap_or_default());
+    let (decided, asked): (Vec<_>, Vec<_>) = known.into_iter().partition(|one| one.entry.kind == EntryKind::Decision);
+    let mut decisions: Vec<_> = decided.into_iter().map(Statement::of_entry).collect();
     let more_decisions = decisions.len().saturating_sub(MOST_LINES) as u64;
     decisions.truncate(MOST_LINES);
     decisions.sort_by_key(|decision| decision.node);
-    let asked = reader.open.statements();
-    // A labelled question is as open as any other.
-    let is_open = |point: &Statement| !point.text.ends_with('?') || asked.iter().any(|asked| asked.text == point.text);
-    let points: Vec<_> = of_kind(StandingKind::Open).into_iter().filter(is_open).collect();
-    let mut open = redacted([points, asked.clone()].concat(), &snapshot.redactor);
+    let mut open: Vec<_> = asked.into_iter().map(Statement::of_entry).collect();
     open.sort_by_key(|point| point.node);
-    open.dedup_by(|a, b| a.node == b.node && (a.text.contains(&b.text) || b.text.contains(&a.text)));
     let more_open = open.len().saturating_sub(MOST_LINES);
     let open = open.split_off(more_open);
     let goal = reader.goal().map(|goal| current(goal, &learned.lines).redacted(&snapshot.redactor));
@@ -182,7 +183,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
         first_at: state.first_at.filter(|at| at.is_known()),
         last_at: state.last_at.filter(|at| at.is_known()),
         goal,
-        decisions: redacted(decisions, &snapshot.redactor),
+        decisions,
         more_decisions,
         open,
         more_open: more_open as u64,
@@ -193,8 +194,13 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     })
 }
 
-/// Reads the newest messages of a conversation.
-async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result<(Reader, Losses), MemoryError> {
+/// Reads the newest messages of a conversation, those said until a time if there is one.
+pub(crate) async fn read(
+    parts: &Parts,
+    id: &ConversationId,
+    snapshot: &Snapshot,
+    until: Option<Timestamp>,
+) -> Result<(Reader, Losses), MemoryError> {
     let total = snapshot.tree.total();
     let (mut reader, mut losses) = (Reader::default(), Losses::default());
     let mut first = total.saturating_sub(NEWEST) + 1;
@@ -204,49 +210,11 @@ async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result
         let Some(run) = run else { break };
         let read = parts.store.readable_nodes(id, run).await?;
         losses.extend(&read.losses);
-        read.nodes.iter().filter(|node| !node.is_hidden()).for_each(|node| reader.add(node, total));
+        let is_said = |node: &&Node| !node.is_hidden() && until.is_none_or(|until| node.at <= until);
+        read.nodes.iter().filter(is_said).for_each(|node| reader.add(node, total));
         first = last + 1;
     }
     Ok((reader, losses))
-}
-
-/// The decisions and open points that hold, the weightiest of each kind first, above all those about `frequent` subjects.
-async fn standing_statements(
-    parts: &Parts,
-    id: &ConversationId,
-    learned: &Learned,
-    frequent: &str,
-) -> Result<BTreeMap<StandingKind, Vec<Statement>>, MemoryError> {
-    let mut found: BTreeMap<StandingKind, Vec<Statement>> = BTreeMap::new();
-    let is_asked = |line: &&StandingLine| matches!(line.standing.kind, StandingKind::Decision | StandingKind::Open);
-    for line in learned.lines.by_worth(frequent).into_iter().filter(is_asked) {
-        let read = parts.store.readable_nodes(id, NodeRange::single(line.node)).await?;
-        let Some(statement) = read.nodes.first().filter(|node| !node.is_hidden()).and_then(|node| stated(node, line))
-        else {
-            continue;
-        };
-        if !is_corrected(parts, id, &learned.links, &statement).await? {
-            found.entry(line.standing.kind).or_default().push(statement);
-        }
-    }
-    Ok(found)
-}
-
-/// True if a later message corrects a statement: one that corrects its message and shares a word with it.
-async fn is_corrected(
-    parts: &Parts,
-    id: &ConversationId,
-    links: &Links,
-    statement: &Statement,
-) -> Result<bool, MemoryError> {
-    let said = Gist::things_of(&statement.text);
-    for node in links.corrections_of(statement.node) {
-        let read = parts.store.readable_nodes(id, NodeRange::single(node)).await?;
-        if read.nodes.iter().any(|node| Gist::of(&node.message.text()).shared(&said) > 0) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// A goal without a date that a later message moved: "The launch is moved to 26 May."
@@ -259,26 +227,14 @@ fn current(goal: Statement, lines: &StandingLines) -> Statement {
     }
 }
 
-/// The statement of a line, with `…` if the rest of its sentence is left out.
-fn stated(node: &Node, line: &StandingLine) -> Option<Statement> {
-    let at = usize::try_from(line.standing.at).ok()?;
-    let end = at + usize::from(line.standing.bytes);
-    let text = node.message.text();
-    let mut statement = Statement::of(node, text.get(at..end)?);
-    let goes_on = |rest: &str| rest.trim_start_matches(' ').starts_with(|c: char| c == ',' || c.is_alphanumeric());
-    let is_whole = statement.text.ends_with(['.', '!', '?', '。']) || !text.get(end..).is_some_and(goes_on);
-    if !is_whole {
-        statement.text.push('…');
-    }
-    Some(statement)
-}
-
-/// The newest statements, in order.
-fn redacted(statements: Vec<Statement>, redactor: &Redactor) -> Vec<Statement> {
-    statements.into_iter().map(|statement| statement.redacted(redactor)).collect()
-}
-
 impl Statement {
+    /// The statement of an entry. A recorded one has its author as the speaker.
+    fn of_entry(known: Known) -> Self {
+        let Known { entry, node, .. } = known;
+        let speaker = entry.speaker.unwrap_or_else(|| entry.by.to_string());
+        Self { node, at: entry.since.unwrap_or_default(), speaker, text: entry.text }
+    }
+
     fn redacted(mut self, redactor: &Redactor) -> Self {
         self.text = redactor.redact(&self.text);
         self

@@ -11,7 +11,10 @@ use memory_core::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{ListedConversation, NodeDetails, Piece, PieceKind, Prompt, PromptPart, Reduction, SourceClass};
+use crate::{
+    EntryAuthor, EntryId, EntryKind, EntryStatus, ListedConversation, NodeDetails, Piece, PieceKind, Prompt,
+    PromptPart, Reduction, SourceClass,
+};
 
 /// Messages at each level.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -187,6 +190,10 @@ macro_rules! by_name {
 }
 
 by_name! {
+    EntryAuthor: |by| &by.to_string();
+    EntryId: |id| &id.to_string();
+    EntryKind: |kind| kind.as_str();
+    EntryStatus: |status| status.as_str();
     PieceKind: |kind| kind.as_str();
     PromptPart: |part| match part {
         Self::History => "history",

@@ -6,6 +6,7 @@ mod conversations;
 mod disable;
 mod erase;
 mod expand;
+mod facts;
 mod files;
 mod find;
 mod quarantine;
@@ -41,6 +42,8 @@ pub struct Options {
     pub append: bool,
     /// True if a model may disable messages and erase them for good; off by default.
     pub erase: bool,
+    /// True if a model may correct facts; off by default.
+    pub correct: bool,
     /// True if the file-style memory tool of Anthropic's models is offered; off by default.
     pub memory_tool: bool,
     /// True if the scratchpad is offered.
@@ -58,7 +61,14 @@ pub enum Profile {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { profile: Profile::Full, append: false, erase: false, memory_tool: false, scratchpad: true }
+        Self {
+            profile: Profile::Full,
+            append: false,
+            erase: false,
+            correct: false,
+            memory_tool: false,
+            scratchpad: true,
+        }
     }
 }
 
@@ -67,6 +77,7 @@ impl Options {
         const profile: Profile,
         const append: bool,
         const erase: bool,
+        const correct: bool,
         const memory_tool: bool,
         const scratchpad: bool,
     }
@@ -230,18 +241,20 @@ struct Registered {
 }
 
 /// All tools, in the order of the list.
-const TOOLS: [Registered; 16] = [
+const TOOLS: [Registered; 18] = [
     always::<search::Search>(),
     always::<expand::Expand>(),
     always::<find::Find>(),
     always::<browse::Browse>(),
     always::<summaries::Summaries>(),
     always::<recent::Recent>(),
+    always::<facts::List>(),
     always::<conversations::Conversations>(),
     always::<stats::Stats>(),
     only_if::<scratchpad::Read>(|options| options.scratchpad),
     only_if::<scratchpad::Set>(|options| options.scratchpad),
     only_if::<scratchpad::Append>(|options| options.scratchpad),
+    only_if::<facts::Correct>(|options| options.correct),
     only_if::<append::Append>(|options| options.append),
     only_if::<disable::Disable>(|options| options.erase),
     only_if::<quarantine::QuarantineTool>(|options| options.erase),

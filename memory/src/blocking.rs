@@ -19,13 +19,14 @@ use memory_core::{
     Timestamp,
     port::{
         Appended, CachedInMemory, CompactionReport, ConversationState, IndexReport, ManagerState, Query, Retrieved,
+        Scope,
     },
     time::Period,
 };
 use memory_hooks::{
-    Added, AsOf, ConversationStats, DerivedState, DetailedNodes, LevelPage, LevelsRequest, ListOptions, Listing,
-    OverTime, Prompt, PromptOptions, Reminder, RepairedSummary, Resummarize, ResummarizeReport, SummariesRequest,
-    SummaryPage, Title,
+    Added, AsOf, ConversationStats, DerivedState, DetailedNodes, EntryAuthor, EntryId, Ledger, LedgerEntry,
+    LedgerRequest, LevelPage, LevelsRequest, ListOptions, Listing, NewEntry, OverTime, Prompt, PromptOptions, Reminder,
+    RepairedSummary, Resummarize, ResummarizeReport, SummariesRequest, SummaryPage, Title,
 };
 use memory_search::{FindRequest, Found};
 use pollster::block_on;
@@ -86,6 +87,7 @@ waiting! { Memory, "memory_hooks::Memory":
     resume(name: &str) -> Conversation;
     search(query: Query) -> Retrieved;
     find(request: FindRequest) -> Found;
+    ledger(scope: &Scope, request: &LedgerRequest) -> Ledger;
 }
 
 waiting! { Memory, "crate::Memory":
@@ -125,6 +127,12 @@ waiting! { Conversation, "memory_hooks::Conversation":
     is_marked(mark: Mark) -> bool;
     mark(mark: Mark, is_set: bool) -> ();
     state() -> DerivedState;
+    ledger(request: &LedgerRequest) -> Ledger;
+    entry(id: EntryId) -> LedgerEntry;
+    add_entry(entry: NewEntry) -> LedgerEntry;
+    correct_entry(id: EntryId, text: &str, by: EntryAuthor, sources: Vec<NodeRange>) -> LedgerEntry;
+    disable_entry(id: EntryId) -> LedgerEntry;
+    enable_entry(id: EntryId) -> LedgerEntry;
     reminder(budget: u32) -> Reminder;
     details(range: NodeRange) -> DetailedNodes;
     levels(request: LevelsRequest) -> LevelPage;

@@ -24,7 +24,11 @@
 //! 7. [`Memory::plan_erasure`] shows what an erasure would remove, [`Memory::erase`] removes it for good and returns a
 //!    receipt. [`Conversation::disable`] only keeps messages out of views and searches, until [`Conversation::enable`].
 //!
-//! 8. [`Memory::ephemeral`] returns a memory that lives in this process alone: nothing of it reaches a file.
+//! 8. [`Conversation::ledger`] lists what is known: rules, decisions, preferences, facts and open questions, each with its
+//!    source and what replaced it. [`Conversation::add_entry`] and [`correct_entry`](Conversation::correct_entry) record
+//!    more.
+//!
+//! 9. [`Memory::ephemeral`] returns a memory that lives in this process alone: nothing of it reaches a file.
 //!
 //! # Modules
 //!
@@ -136,6 +140,14 @@ pub mod answer {
         RepairError, RepairedSummary, ResummarizeReport, SourceClass, Statement, SummaryPage, Topic, ViewError,
     };
     pub use memory_search::{Archived, FindError, LeftOut, StoppedAt};
+}
+
+/// The ledger: what is known in conversations, as entries with sources, authors, validity and status.
+pub mod ledger {
+    pub use memory_hooks::{
+        EntryAuthor, EntryId, EntryKind, EntryStatus, InvalidEntryId, Ledger, LedgerEntry, LedgerError, LedgerRequest,
+        NewEntry, Replacement, Which,
+    };
 }
 
 /// Hooks: events of a memory, and functions of a program that see or change them.

@@ -140,6 +140,37 @@ class Bridge:
         """Brings disabled messages back. Returns what changed."""
         return self.call(op="enable", conversation=conversation, nodes=nodes, by=by)["changes"]
 
+    def facts(
+        self,
+        conversation: str | None = None,
+        *,
+        question: str | None = None,
+        kinds: list[str] | None = None,
+        all: bool = False,
+    ) -> list[dict[str, Any]]:
+        """What is known in a conversation, or in all: rules, decisions, preferences, facts and open questions. With a
+        question those that have its words, best first; with `all` also what was replaced or disabled."""
+        about = {"conversation": conversation, "question": question, "kinds": kinds or [], "all": all}
+        return self.call(op="facts", **about)["entries"]
+
+    def add_fact(
+        self, conversation: str, kind: str, text: str, *, nodes: list[Any] | None = None, by: str = ""
+    ) -> dict[str, Any]:
+        """Records an entry, which is erased with any of its source messages."""
+        about = {"kind": kind, "text": text, "nodes": nodes or [], "by": by}
+        return self.call(op="add_fact", conversation=conversation, **about)["entry"]
+
+    def correct_fact(
+        self, conversation: str, id: str, text: str, *, nodes: list[Any] | None = None, by: str = ""
+    ) -> dict[str, Any]:
+        """Records other words in the place of an entry, which stays as superseded."""
+        about = {"id": id, "text": text, "nodes": nodes or [], "by": by}
+        return self.call(op="correct_fact", conversation=conversation, **about)["entry"]
+
+    def disable_fact(self, conversation: str, id: str, *, enable: bool = False) -> dict[str, Any]:
+        """Shows an entry no more as a rule, a decision or a fact; with `enable` brings it back."""
+        return self.call(op="disable_fact", conversation=conversation, id=id, enable=enable)["entry"]
+
     def receipts(self) -> list[dict[str, Any]]:
         """The receipts of all erasures, the last one first."""
         return self.call(op="receipts")["receipts"]

@@ -161,6 +161,20 @@ def test_what_is_erased_is_gone_and_has_a_receipt(store, bridge):
     assert not any(b"zebra44712" in file.read_bytes() for file in store.rglob("*") if file.is_file())
 
 
+def test_what_is_known_is_listed_corrected_and_disabled(bridge):
+    history = MemoryChatMessageHistory("plans", bridge=bridge)
+    history.add_messages([HumanMessage("We decided to rent the hall in Ghent.", id="h1"), AIMessage("Noted.", id="a1")])
+    assert [entry["id"] for entry in bridge.facts()] == ["1.1"]
+    corrected = bridge.correct_fact("plans", "1.1", "We rent the barn.", by="a test")
+    assert (corrected["by"], corrected["replaces"]) == ("program a test", ["1.1"])
+    assert bridge.add_fact("plans", "fact", "Ann is 34.", nodes=[1])["sources"] == [[1, 1]]
+    assert [entry["id"] for entry in bridge.facts("plans", question="Who rents the barn?")] == [corrected["id"]]
+    assert bridge.disable_fact("plans", corrected["id"])["status"] == "disabled"
+    assert [entry["text"] for entry in bridge.facts("plans", kinds=["decision"])] == ["We decided to rent the hall in Ghent."]
+    assert bridge.disable_fact("plans", corrected["id"], enable=True)["status"] == "current"
+    assert len(bridge.facts("plans", all=True)) == 3
+
+
 def test_what_is_not_to_persist_reaches_no_file(tmp_path, monkeypatch):
     for name in ("HOME", "TMPDIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
         (tmp_path / name).mkdir()

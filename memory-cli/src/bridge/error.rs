@@ -103,6 +103,8 @@ impl BridgeError {
             Self::Erase(EraseError::Pattern { .. }) => "invalid_pattern",
             Self::Erase(EraseError::Memory(error)) if error.is_not_found() => "not_found",
             Self::Erase(_) => "not_erased",
+            Self::Memory(error @ Error::Ledger(_)) if error.is_not_found() => "not_found",
+            Self::Memory(Error::Ledger(_)) => "invalid_config",
             Self::Memory(_) | Self::Store(_) => "store",
         }
     }

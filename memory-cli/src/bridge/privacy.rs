@@ -126,7 +126,7 @@ impl Change {
     }
 }
 
-fn runs(nodes: Vec<Nodes>) -> Vec<NodeRange> {
+pub(super) fn runs(nodes: Vec<Nodes>) -> Vec<NodeRange> {
     nodes.into_iter().map(Nodes::run).collect()
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    BridgeError, caller::Question, items::ItemsRequest, message::StrandsMessage, privacy::PrivacyRequest,
-    sessions::SessionRequest,
+    BridgeError, caller::Question, facts::FactsRequest, items::ItemsRequest, message::StrandsMessage,
+    privacy::PrivacyRequest, sessions::SessionRequest,
 };
 
 /// Request of a program. A manager has an id that its program chose.
@@ -47,6 +47,9 @@ pub(crate) enum Request {
     /// A request to a list of items.
     #[serde(skip)]
     Items(ItemsRequest),
+    /// A request about what is known.
+    #[serde(skip)]
+    Facts(FactsRequest),
     /// A request about what is kept.
     #[serde(skip)]
     Privacy(PrivacyRequest),
@@ -102,9 +105,9 @@ impl Request {
         let mut value: Value = serde_json::from_slice(line).map_err(malformed)?;
         let op = value.get("op").and_then(Value::as_str);
         let op = op.ok_or_else(|| BridgeError::Malformed("expected an object with `op`".to_owned()))?;
+        let managed = [&Self::OPS[..], &ManagerRequest::OPS, &SessionRequest::OPS];
         let known =
-            [&Self::OPS[..], &ManagerRequest::OPS, &SessionRequest::OPS, &ItemsRequest::OPS, &PrivacyRequest::OPS];
-        let known = known.concat();
+            [managed.concat().as_slice(), &ItemsRequest::OPS, &FactsRequest::OPS, &PrivacyRequest::OPS].concat();
         if !known.contains(&op) {
             let why = format!("unknown variant `{op}`, expected one of `{}`", known.join("`, `"));
             return Err(BridgeError::Malformed(why));
@@ -119,6 +122,9 @@ impl Request {
         }
         if ItemsRequest::OPS.contains(&op) {
             return serde_json::from_value(value).map(Self::Items).map_err(malformed);
+        }
+        if FactsRequest::OPS.contains(&op) {
+            return serde_json::from_value(value).map(Self::Facts).map_err(malformed);
         }
         if PrivacyRequest::OPS.contains(&op) {
             return serde_json::from_value(value).map(Self::Privacy).map_err(malformed);

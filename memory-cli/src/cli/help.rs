@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Ask", &["context", "search", "find", "replay"]),
     (
         "Read and arrange",
-        &["list", "sessions", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"],
+        &["list", "sessions", "resume", "facts", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"],
     ),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
     ("Privacy", &["disable", "enable", "provenance", "quarantine", "retention", "erase", "forget", "receipt"]),

@@ -67,7 +67,7 @@ pub(crate) struct ForgetArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-struct How {
+pub(super) struct How {
     /// Erase without a question
     #[arg(long, short)]
     yes: bool,
@@ -139,7 +139,7 @@ fn matching(pattern: &str, named: Option<memory_core::ConversationId>) -> EraseR
     EraseRequest::Matching(FindRequest::new(pattern, scope))
 }
 
-async fn erase(
+pub(super) async fn erase(
     parts: &Parts,
     config: &memory::Config,
     request: EraseRequest,

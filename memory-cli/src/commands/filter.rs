@@ -9,6 +9,8 @@ use memory_core::{
     time::{Edge, InvalidTimestamp, TimeRange, TimeWords},
 };
 
+use memory_hooks::EntryKind;
+
 use crate::failure::Usage;
 
 /// Filters of messages.
@@ -61,6 +63,11 @@ impl FilterArgs {
 /// Parses a role.
 pub(super) fn role() -> impl TypedValueParser<Value = Role> {
     one_of([Role::User, Role::Assistant, Role::System, Role::Tool].map(|role| (role.as_str(), role)))
+}
+
+/// Parses a kind of entries.
+pub(super) fn kind() -> impl TypedValueParser<Value = EntryKind> {
+    one_of(EntryKind::ALL.map(|kind| (kind.as_str(), kind)))
 }
 
 /// Parses this level of compression and those above it.

@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Also offer tools that disable messages and erase them for good
     #[arg(long)]
     allow_erase: bool,
+    /// Also offer a tool that corrects what is known, by words that messages say
+    #[arg(long)]
+    allow_correct: bool,
     /// Also offer the file-style memory tool that Anthropic's models know
     #[arg(long)]
     memory_tool: bool,
@@ -96,6 +99,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         })
         .append(args.allow_append)
         .erase(args.allow_erase)
+        .correct(args.allow_correct)
         .memory_tool(args.memory_tool)
         .scratchpad(!args.no_scratchpad);
     let max_request = args.max_request();

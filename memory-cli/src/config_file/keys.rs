@@ -36,7 +36,7 @@ const OF_COMMANDS: [(&str, &str); 14] = [
     ("list", "limit"),
     (
         "mcp",
-        "profile enable-mcp-tools allow-append allow-erase memory-tool no-scratchpad listen port token-file allow-origin \
+        "profile enable-mcp-tools allow-append allow-erase allow-correct memory-tool no-scratchpad listen port token-file allow-origin \
          allow-host max-rate max-body",
     ),
     ("model", "endpoint"),
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 65] = [
+        const OF_A_CALL: [&str; 66] = [
             "again",
             "agent",
             "all",
@@ -241,6 +241,7 @@ mod tests {
             "keep",
             "keep-out-of-summaries",
             "key",
+            "kind",
             "level",
             "list",
             "messages",
@@ -273,7 +274,7 @@ mod tests {
             "summary",
             "system",
         ];
-        const AND: [&str; 30] = [
+        const AND: [&str; 32] = [
             "add",
             "after",
             "also-by-person",
@@ -290,9 +291,11 @@ mod tests {
             "no-summaries",
             "of",
             "plain",
+            "previous",
             "prices",
             "remove",
             "replaced",
+            "source",
             "tag",
             "title",
             "to",

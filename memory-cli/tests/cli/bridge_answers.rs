@@ -82,6 +82,32 @@ fn what_a_bridge_erases_is_gone_and_has_a_receipt() {
 }
 
 #[test]
+fn what_is_known_is_listed_recorded_corrected_and_disabled() {
+    let store = Store::new();
+    let mut bridge = Bridge::over(&store);
+    let said = "We decided to rent the hall in Ghent.";
+    let item = json!({"item": {"said": said}, "message": text("user", said), "key": "a"});
+    bridge.ask(&json!({"op": "add_items", "conversation": "plans", "items": [item]}));
+    let of = json!({"op": "facts", "conversation": "plans"});
+    assert_eq!(bridge.ask(&of)["entries"][0]["text"], said);
+    let correct =
+        json!({"op": "correct_fact", "conversation": "plans", "id": "1.1", "text": "We rent the barn.", "by": "x"});
+    let corrected = bridge.ask(&correct)["entry"].clone();
+    assert_eq!((&corrected["by"], &corrected["sources"]), (&json!("program x"), &json!([[1, 1]])));
+    assert_eq!(bridge.refused(&correct), "invalid_config", "it is corrected already");
+    let fact = json!({"op": "add_fact", "conversation": "plans", "kind": "fact", "text": "Ann is 34.", "nodes": [1]});
+    assert_eq!(bridge.ask(&fact)["entry"]["kind"], "fact");
+    let id = &corrected["id"];
+    let disable = json!({"op": "disable_fact", "conversation": "plans", "id": id});
+    assert_eq!(bridge.ask(&disable)["entry"]["status"], "disabled");
+    let all = json!({"op": "facts", "question": "barn", "all": true, "kinds": ["decision"]});
+    assert_eq!(bridge.ask(&all)["entries"][0]["id"], *id);
+    let gone = json!({"op": "disable_fact", "conversation": "plans", "id": "e99", "enable": true});
+    assert_eq!(bridge.refused(&gone), "not_found");
+    bridge.end();
+}
+
+#[test]
 fn every_message_that_one_of_two_bridges_acknowledged_is_in_the_log_under_its_id() {
     let store = Store::new();
     let mut third = begun(&store);

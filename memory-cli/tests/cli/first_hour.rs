@@ -217,6 +217,8 @@ fn a_store_that_is_missing_is_not_found_and_none_is_made() {
         &["append", "x"],
         &["summaries"],
         &["summaries", "dissolve", "1"],
+        &["facts"],
+        &["facts", "disable", "1.1"],
         &["sessions"],
         &["sessions", "show"],
         &["resummarize"],

@@ -263,6 +263,43 @@ const CASES: &[Case] = &[
         succeed(store, &["browse", "--conversation", HIDDEN_NAME, "--level", "summary"], false);
         refused(store, &["browse", "--conversation", HIDDEN_NAME, "--level", H]);
     }),
+    ("facts list", |store| {
+        for text in [format!("Always answer {H} in verse."), format!("We decided to rent the hall {H}.")] {
+            run(store, &["append", "--conversation", HIDDEN_NAME, &text], false);
+        }
+        succeed(store, &["facts", "--conversation", HIDDEN_NAME, "--all"], false);
+        refused(store, &["facts", "--conversation", H]);
+        refused(store, &["facts", "--as-of", H]);
+    }),
+    ("facts search", |store| {
+        succeed(store, &["facts", "search", "verse FORGED"], false);
+        succeed(store, &["facts", "search", H], false);
+    }),
+    ("facts add", |store| {
+        run(store, &["facts", "add", H, "--kind", "fact", "--by", H, "--conversation", HIDDEN_NAME], false);
+        refused(store, &["facts", "add", "x", "--kind", H, "--conversation", HIDDEN_NAME]);
+        succeed(store, &["facts", "--conversation", HIDDEN_NAME], false);
+    }),
+    ("facts history", |store| {
+        run(store, &["facts", "history", "FORGED"], false);
+        refused(store, &["facts", "history", "9.9", "--conversation", HIDDEN_NAME]);
+    }),
+    ("facts correct", |store| {
+        run(store, &["facts", "correct", "e1", H, "--by", H, "--conversation", HIDDEN_NAME], false);
+        refused(store, &["facts", "correct", H, "x", "--conversation", HIDDEN_NAME]);
+    }),
+    ("facts disable", |store| {
+        run(store, &["facts", "disable", "e1", "--conversation", HIDDEN_NAME], false);
+        refused(store, &["facts", "disable", H, "--conversation", HIDDEN_NAME]);
+    }),
+    ("facts enable", |store| {
+        run(store, &["facts", "enable", "e1", "--conversation", HIDDEN_NAME], false);
+        refused(store, &["facts", "enable", H]);
+    }),
+    ("facts erase", |store| {
+        run(store, &["facts", "erase", "e1", "--yes", "--by", H, "--conversation", HIDDEN_NAME], false);
+        refused(store, &["facts", "erase", H, "--yes"]);
+    }),
     ("summaries list", |store| {
         succeed(store, &["summaries", "--conversation", HIDDEN_NAME], false);
         succeed(store, &["summaries", "list", "--conversation", HIDDEN_NAME, "--replaced"], false);

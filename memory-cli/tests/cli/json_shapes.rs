@@ -336,6 +336,18 @@ fn stated(check: &mut Check, store: &Store) {
     }
     check.json(store, "show --state", &["show", "state", "--state"]);
     check.json(store, "resume", &["resume", "state"]);
+    let decided = "We decided to go in May instead of March.";
+    store.succeed(&["append", "-c", "facts", "We decided to go in March."]);
+    store.succeed(&["append", "-c", "facts", decided]);
+    check.json(store, "facts list", &["facts", "-c", "facts", "--all"]);
+    check.json(store, "facts search", &["facts", "search", "When do we go in May?"]);
+    check.json(store, "facts history", &["facts", "history", "-c", "facts", "1.1"]);
+    let add = ["facts", "add", "-c", "facts", "--kind", "fact", "Rome is in Italy.", "--source", "1-2"];
+    check.json(store, "facts add", &add);
+    check.json(store, "facts correct", &["facts", "correct", "-c", "facts", "e1", "Rome is the capital of Italy."]);
+    check.json(store, "facts disable", &["facts", "disable", "-c", "facts", "2.1"]);
+    check.json(store, "facts enable", &["facts", "enable", "-c", "facts", "2.1"]);
+    check.json(store, "facts erase", &["facts", "erase", "-c", "facts", "e2", "--yes"]);
     let log = LogStore::open(store.path("store")).unwrap();
     let draft = NodeDraft::new(Message::user("It is about this."), Timestamp::from_millis(1), 1);
     let draft = draft.topics(vec!["rome".to_owned()]);

@@ -20,6 +20,7 @@ mod eval_data;
 mod exchange;
 mod expanding;
 mod facade;
+mod facts;
 mod files;
 mod finding;
 mod first_hour;

@@ -3,12 +3,13 @@
 use std::{collections::VecDeque, ops::Range};
 
 use memory_core::{ConversationId, NodeRange};
-use memory_strategies::{StandingKind, StandingLine, StandingLines};
+use memory_strategies::{StandingKind, StandingLine, StandingLines, sentence_at};
 
 use super::{assembly::Assembly, options::share_of};
 use crate::{
-    MemoryError,
+    EntryId, MemoryError,
     kept_out::Redactor,
+    ledger::Recorded,
     parts::Parts,
     render::{Layout, Part},
 };
@@ -26,6 +27,8 @@ const NAMED: usize = 24;
 struct StandingRequest<'a> {
     conversation: &'a ConversationId,
     lines: &'a StandingLines,
+    /// What was recorded about the lines.
+    recorded: &'a Recorded,
     redactor: &'a Redactor,
     question: &'a str,
     /// The budget of the prompt, which determines the shares of the lines.
@@ -49,6 +52,10 @@ async fn standing(
         return Ok((chosen, cost));
     }
     let tokens_of = |lines: &[Part]| layout.standing_lines(lines).iter().map(|line| parts.count(line)).sum::<u32>();
+    let is_hidden = |line: &StandingLine, text: &str| {
+        let of = || EntryId::Said { node: line.node, sentence: sentence_at(text, bytes_of(line).start) };
+        !wanted.recorded.is_empty() && wanted.recorded.hides(of())
+    };
     let (mut misses, mut further) = (0, Vec::new());
     let mut lines = wanted.lines.bearing_on(wanted.question).into_iter().peekable();
     while let Some(line) = lines.next() {
@@ -70,12 +77,15 @@ async fn standing(
         let read = parts.store.readable_nodes(wanted.conversation, NodeRange::single(line.node)).await?;
         let Some(node) = read.nodes.into_iter().next().filter(|node| !node.is_hidden()) else { continue };
         let (text, mut bytes) = (node.message.text(), bytes_of(line));
+        if is_hidden(line, &text) {
+            continue;
+        }
         // Rules that follow each other in a message share a line.
         let follows = |next: &&StandingLine, end: usize| {
             let is_next = is_rule && next.node == line.node && next.standing.kind == line.standing.kind;
             is_next && text.get(end..bytes_of(next).start).is_some_and(|between| between.trim().is_empty())
         };
-        while let Some(next) = lines.next_if(|next| follows(next, bytes.end)) {
+        while let Some(next) = lines.next_if(|next| follows(next, bytes.end) && !is_hidden(next, &text)) {
             bytes.end = bytes_of(next).end;
         }
         let why = format!("standing: {}", line.standing.kind.as_str());
@@ -120,9 +130,17 @@ fn bytes_of(line: &StandingLine) -> Range<usize> {
 impl Assembly<'_> {
     /// The standing lines next to messages that are shown verbatim, and their cost.
     pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
+        let recorded = match self.learned.lines.is_empty() {
+            true => Recorded::default(),
+            false => {
+                let state = self.parts.store.conversation(self.conversation).await?;
+                Recorded::read(&*self.parts.store, &self.parts.ledger_notes, &state).await?
+            }
+        };
         let wanted = StandingRequest {
             conversation: self.conversation,
             lines: &self.learned.lines,
+            recorded: &recorded,
             redactor: &self.snapshot.redactor,
             question: self.tail.question,
             budget: self.options.budget,

@@ -18,7 +18,7 @@ const SHORT: usize = 40;
 /// is undecided. Then the question stays open until a later message has half of its informative words, or the other
 /// side goes on. Of a model, only a question at the end of its message counts, unless it is an offer.
 #[derive(Debug, Default)]
-pub(super) struct OpenQuestions {
+pub(crate) struct OpenQuestions {
     asked: Vec<Asked>,
     /// Speaker of the last message.
     last: String,
@@ -77,7 +77,7 @@ impl OpenQuestions {
         self.has_model |= node.message.role == Role::Assistant;
     }
 
-    pub(super) fn statements(&self) -> Vec<Statement> {
+    pub(crate) fn statements(&self) -> Vec<Statement> {
         // "Is everybody content?" ends a meeting.
         let is_meeting = !self.has_model && self.said > MEETING;
         let is_open = |asked: &&Asked| !is_meeting || asked.is_left_open || asked.is_undecided;

@@ -17,9 +17,9 @@ const FIRST: u64 = 2;
 
 /// Facts known after some messages.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     pub(super) subjects: Subjects,
-    pub(super) open: OpenQuestions,
+    pub(crate) open: OpenQuestions,
     /// Last explicitly stated goal.
     stated: Option<Candidate>,
     /// Last goal that is stated for all who speak.

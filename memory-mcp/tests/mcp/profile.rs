@@ -35,6 +35,7 @@ fn every_tool_has_schemas_and_says_whether_it_writes() {
         let writes = [
             "scratchpad_set",
             "scratchpad_append",
+            "correct_fact",
             "append_messages",
             "disable_messages",
             "erase_messages",
@@ -75,7 +76,7 @@ async fn tools_are_listed_in_the_same_order_with_the_same_words() {
     let (one, other) = (Client::new(&memory, everything()).await, Client::new(&memory, everything()).await);
     let [one, other] = [one.0.list_all_tools().await.unwrap(), other.0.list_all_tools().await.unwrap()];
     assert_eq!(json!(one).to_string(), json!(other).to_string());
-    assert_eq!(one.len(), 15);
+    assert_eq!(one.len(), 18);
 }
 
 /// Some clients check answers against the schema of a tool.
@@ -94,6 +95,7 @@ async fn answers_have_the_members_that_their_schemas_require() {
         ("browse_hierarchy", trip.clone()),
         ("show_summaries", json!({"conversation_id": "trip", "start": 1, "end": 60})),
         ("get_recent_nodes", trip.clone()),
+        ("list_facts", json!({"all": true})),
         ("list_conversations", json!({})),
         ("get_conversation_stats", trip),
         ("scratchpad_read", json!({})),

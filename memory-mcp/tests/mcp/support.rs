@@ -52,7 +52,7 @@ impl Store {
 
 /// All that can be offered.
 pub(crate) fn everything() -> Options {
-    Options::default().append(true).erase(true).memory_tool(true)
+    Options::default().append(true).erase(true).correct(true).memory_tool(true)
 }
 
 /// A client of a server in this process.

@@ -3,7 +3,7 @@
 use crate::{
     markup::{Line, classify},
     said::said_parts,
-    sentences::sentences,
+    sentences::{sentences, whole_sentences},
 };
 
 /// A line of running text or of a list.
@@ -16,6 +16,14 @@ pub(crate) struct SpokenLine<'a> {
 /// Sentences of running text and lists, without headings, as slices of `text`, in order.
 pub(crate) fn spoken(text: &str) -> impl Iterator<Item = &str> {
     spoken_lines(text).flat_map(|line| sentences(line.text))
+}
+
+/// Number of the sentence that holds a byte of the text, from 1, among those that are said.
+#[must_use]
+pub fn sentence_at(text: &str, at: usize) -> u32 {
+    let all = spoken_lines(text).flat_map(|line| whole_sentences(line.text));
+    let before = all.take_while(|sentence| offset(text, sentence) <= at).count();
+    u32::try_from(before).unwrap_or(u32::MAX).max(1)
 }
 
 /// A line of at least this length was probably wrapped by an editor, and continues in the next one.

@@ -12,6 +12,7 @@ mod executors;
 mod failures;
 mod held;
 mod hooks;
+mod ledger;
 mod managers;
 mod reading;
 mod sessions;

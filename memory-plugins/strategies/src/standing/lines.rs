@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use memory_core::NodeId;
 
-use super::{Standing, StandingKind};
+use super::{Standing, StandingKind, whole};
 use crate::{
     terms::is_common,
     words::{Form, key, words},
@@ -31,16 +31,54 @@ pub struct StandingLine {
     /// The statement.
     pub standing: Standing,
     speaker: u64,
-    /// Newest message that replaces it.
-    replaced_by: Option<NodeId>,
+    replaced: Option<Replaced>,
     /// A bit for each of its terms, which rules out most comparisons.
     mask: u64,
+}
+
+/// Messages that replace a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Replaced {
+    /// The first one, and the byte offset of its statement.
+    first: (NodeId, u32),
+    newest: NodeId,
 }
 
 impl StandingLine {
     fn new(node: NodeId, standing: Standing, speaker: u64) -> Self {
         let mask = standing.terms.iter().chain(&standing.around).fold(0, |mask, term| mask | 1 << (term % 64));
-        Self { node, standing, speaker, replaced_by: None, mask }
+        Self { node, standing, speaker, replaced: None, mask }
+    }
+
+    /// A statement that was recorded next to a conversation, after the message `node`; `None` without a subject.
+    #[must_use]
+    pub fn recorded(node: NodeId, text: &str, kind: StandingKind) -> Option<Self> {
+        Some(Self::new(node, whole(text, text, 0, kind)?, 0))
+    }
+
+    /// First message that replaces the statement, and the byte offset of what does in its text.
+    #[must_use]
+    pub fn first_replaced_by(&self) -> Option<(NodeId, u32)> {
+        self.replaced.map(|replaced| replaced.first)
+    }
+
+    /// True if this statement replaces an earlier one, whoever said that.
+    #[must_use]
+    pub fn is_over(&self, older: &Self) -> bool {
+        self.node >= older.node && replaces(self, older, true)
+    }
+
+    fn add_replacement(&mut self, node: NodeId, at: u32) {
+        let by = self.replaced.get_or_insert(Replaced { first: (node, at), newest: node });
+        *by = Replaced { first: by.first.min((node, at)), newest: by.newest.max(node) };
+    }
+
+    fn place(&self) -> (NodeId, u32) {
+        (self.node, self.standing.at)
+    }
+
+    fn takes_the_place_of(&self, older: &Self) -> bool {
+        replaces(self, older, self.speaker == older.speaker)
     }
 
     /// False if an older line is not near and has no term of this one.
@@ -71,13 +109,16 @@ impl StandingLines {
         for standing in found {
             let mut line = StandingLine::new(node, standing, speaker);
             let newer = self.iter().rev().take_while(|other| other.node > node);
-            line.replaced_by = newer.filter(|newer| replaces(newer, &line)).map(|newer| newer.node).max();
+            let newer: Vec<_> =
+                newer.filter(|newer| newer.takes_the_place_of(&line)).map(StandingLine::place).collect();
+            newer.into_iter().for_each(|(node, at)| line.add_replacement(node, at));
             let older = self.places().rev().skip_while(|(_, other)| other.node > node).take(COMPARED);
             let older = older.filter(|(_, older)| line.may_replace(older));
-            let over: Vec<_> = older.filter(|(_, older)| replaces(&line, older)).map(|(place, _)| place).collect();
+            let over: Vec<_> =
+                older.filter(|(_, older)| line.takes_the_place_of(older)).map(|(place, _)| place).collect();
             for (chunk, at) in over {
                 let older = self.chunks.get_mut(chunk).and_then(|chunk| Arc::make_mut(chunk).get_mut(at));
-                older.into_iter().for_each(|older| older.replaced_by = older.replaced_by.max(Some(node)));
+                older.into_iter().for_each(|older| older.add_replacement(node, line.standing.at));
             }
             self.insert(line);
         }
@@ -109,8 +150,8 @@ impl StandingLines {
             .flat_map(|(chunk, lines)| lines.iter().enumerate().map(move |(at, line)| ((chunk, at), line)))
     }
 
-    /// The lines of a message and of later ones.
-    fn from(&self, node: NodeId) -> impl Iterator<Item = &StandingLine> {
+    /// The lines of a message and of later ones, in order.
+    pub fn from(&self, node: NodeId) -> impl Iterator<Item = &StandingLine> {
         let first = self.chunks.partition_point(|chunk| chunk.last().is_some_and(|last| last.node < node));
         let chunks = self.chunks.get(first..).unwrap_or_default();
         chunks.iter().flat_map(|lines| lines.iter()).skip_while(move |line| line.node < node)
@@ -153,7 +194,7 @@ impl StandingLines {
     /// Newest message that replaces a statement of `node`.
     #[must_use]
     pub fn replaced_by(&self, node: NodeId) -> Option<NodeId> {
-        self.from(node).take_while(|line| line.node == node).filter_map(|line| line.replaced_by).max()
+        self.from(node).take_while(|line| line.node == node).filter_map(|line| Some(line.replaced?.newest)).max()
     }
 
     /// Valid lines that are relevant to a question: rules first, newest first, then the others in the order of
@@ -181,17 +222,27 @@ impl StandingLines {
         self.rated(&asked(text))
     }
 
-    fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
-        let last = self.iter().next_back().map_or(0, |line| line.node.get());
-        let is_meeting = !self.has_model && last > MEETING;
+    /// The statements in order, including replaced ones. Rules of a meeting and stories of people are left out.
+    pub fn stated(&self) -> impl Iterator<Item = &StandingLine> {
+        let is_meeting = !self.has_model && self.last() > MEETING;
         let is_talk = !self.has_model && self.iter().zip(self.iter().skip(1)).any(|(a, b)| a.speaker != b.speaker);
-        let is_shown = |line: &&StandingLine| {
+        self.iter().filter(move |line| {
             let is_to_a_person = is_meeting && line.standing.kind == StandingKind::Instruction;
             // Between people "we decided to buy groceries" is a story.
             let is_story = is_talk && line.standing.is_told;
-            line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation && !is_to_a_person && !is_story
-        };
-        let mut rated: Vec<_> = self.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();
+            line.standing.kind != StandingKind::Revocation && !is_to_a_person && !is_story
+        })
+    }
+
+    /// Number of the last message with a line; 0 without one.
+    fn last(&self) -> u64 {
+        self.iter().next_back().map_or(0, |line| line.node.get())
+    }
+
+    fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
+        let last = self.last();
+        let valid = self.stated().filter(|line| line.replaced.is_none());
+        let mut rated: Vec<_> = valid.map(|line| (worth(line, asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {
             let order = b_worth.total_cmp(a_worth).then(b.node.cmp(&a.node));
             order.then(a.standing.at.cmp(&b.standing.at))
@@ -230,9 +281,9 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
     of_kind * fresh * of_question
 }
 
-fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
+/// True if a line replaces an older one, which the same speaker said if it `is_own`.
+fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let (new, old) = (&newer.standing, &older.standing);
-    let is_own = newer.speaker == older.speaker;
     if new.kind == StandingKind::Revocation && new.terms.is_empty() {
         // "I take that back." has no subject and applies to recent lines.
         return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
