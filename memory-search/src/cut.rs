@@ -18,6 +18,8 @@ const FURTHER: f32 = 0.6;
 const LABEL: usize = 80;
 /// Most lines between a part and the heading that is shown with it.
 const FARTHEST_LABEL: usize = 20;
+/// Part of the room that such a heading may take, as a divisor.
+const LABEL_PART: usize = 6;
 /// Share of the room that a part fills with what surrounds it, unless it is a row of a table; also that of a beginning
 /// that is shown for want of words of the question.
 const AROUND: f64 = 0.5;
@@ -61,7 +63,11 @@ pub(crate) fn cut(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Range<usiz
     if unit.score > 0.0 {
         header.iter().for_each(|at| taken.take(*at));
         let in_table = !header.is_empty();
-        label_above(text, &units, best).filter(|_| !in_table).iter().for_each(|at| taken.take(*at));
+        let label_of = |of: usize| {
+            let is_cheap = |at: &usize| units.get(*at).is_some_and(|unit| unit.range.len() * LABEL_PART <= max_bytes);
+            label_above(text, &units, of).filter(is_cheap)
+        };
+        label_of(best).filter(|_| !in_table).iter().for_each(|at| taken.take(*at));
         for &other in order.iter().skip(1).take(MOST_PARTS - 1).take_while(|at| score(**at) >= FURTHER * unit.score) {
             let is_short = units.get(other).is_some_and(|unit| unit.range.len() < LABEL);
             match in_table {
@@ -70,7 +76,7 @@ pub(crate) fn cut(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Range<usiz
                 false if is_label(text, &units, other) => taken.take_both(other, other + 1),
                 false => {
                     taken.take(other);
-                    label_above(text, &units, other).iter().for_each(|at| taken.take(*at));
+                    label_of(other).iter().for_each(|at| taken.take(*at));
                     if is_short {
                         taken.take(other + 1);
                     }

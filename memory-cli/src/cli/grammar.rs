@@ -129,7 +129,10 @@ mod tests {
             (vec!["memory", "expand", "trip", "1"], vec!["memory", "expand", "-c", "trip", "1"]),
             (vec!["memory", "--json", "expand", "2024", "1"], vec!["memory", "--json", "expand", "-c", "2024", "1"]),
             (vec!["memory", "expand", "1", "-c", "trip"], vec!["memory", "expand", "1", "-c", "trip"]),
-            (vec!["memory", "browse", "trip", "--level", "meta"], vec!["memory", "browse", "-c", "trip", "--level", "meta"]),
+            (
+                vec!["memory", "browse", "trip", "--level", "meta"],
+                vec!["memory", "browse", "-c", "trip", "--level", "meta"],
+            ),
             (vec!["memory", "summaries", "trip"], vec!["memory", "summaries", "-c", "trip"]),
             (vec!["memory", "disable", "trip", "5-7"], vec!["memory", "disable", "-c", "trip", "5-7"]),
             (

@@ -352,7 +352,7 @@ fn a_file_in_utf16_is_refused_by_that_name() {
 fn an_export_says_what_it_leaves_out() {
     let store = Store::new();
     store.succeed(&["append", "-c", "trip", "--speaker", "Ana Lucia", "Where to?"]);
-    for (format, expected) in [("openai", "without 1 times, 1 names of speakers"), ("markdown", "1 messages\n")] {
+    for (format, expected) in [("openai", "without 1 times, 1 names of speakers"), ("markdown", "1 message\n")] {
         let output = store.command(&["export", "-c", "trip", "--format", format]).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(expected), "{error}");
