@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 
 use memory_core::{
     ConversationId, Timestamp,
-    port::{ConversationState, Hit, Losses, Notice, Query, Scope},
+    port::{ConversationState, Hit, Losses, Notice, Query, Scope, Signal},
 };
+use memory_strategies::Gist;
 
 pub use self::{
     changing::NewEntry,
@@ -197,7 +198,10 @@ async fn best(
     let query = Query::new(question, Scope::all()).limit(entries.len().max(1));
     let found = texts.search(query).await?;
     // A ranker of messages also lifts those next to a hit.
-    let has_words = |hit: &&Hit| hit.signals.iter().any(|signal| signal.name == "words" && signal.value > 0.0);
+    let asked = Gist::of(question);
+    let of_words = |signal: &Signal| matches!(&*signal.name, "words" | "coverage") && signal.value > 0.0;
+    let has_words =
+        |hit: &&Hit| hit.signals.iter().any(of_words) || Gist::of(&hit.node.message.text()).shared(&asked) > 0;
     let order: Vec<_> = found.hits.iter().filter(has_words).map(|hit| hit.node.id.index()).collect();
     let mut taken: Vec<_> = entries.drain(..).map(Some).collect();
     Ok(order.into_iter().filter_map(|place| taken.get_mut(place)?.take()).collect())

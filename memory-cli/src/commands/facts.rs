@@ -42,9 +42,9 @@ enum Command {
     /// Record other words in the place of an entry, which stays as superseded
     Correct(change::Correct),
     /// Show an entry no more as a rule, a decision or a fact
-    Disable(change::One),
+    Disable(change::Entry),
     /// Bring a disabled entry back
-    Enable(change::One),
+    Enable(change::Entry),
     /// Erase a recorded entry for good, with a receipt
     Erase(change::Erase),
 }

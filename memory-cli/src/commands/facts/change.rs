@@ -55,7 +55,7 @@ struct How {
 
 /// An entry of a conversation.
 #[derive(Debug, ClapArgs)]
-pub(super) struct One {
+pub(super) struct Entry {
     /// The entry, as `memory facts` lists it
     #[arg(value_name = "ID")]
     id: EntryId,
@@ -91,7 +91,7 @@ pub(super) async fn correct(args: &Correct, globals: &Globals) -> anyhow::Result
     print(globals.output, &conversation.correct_entry(args.id, &args.text, by, sources).await?)
 }
 
-pub(super) async fn disable(args: &One, is_disabled: bool, globals: &Globals) -> anyhow::Result<()> {
+pub(super) async fn disable(args: &Entry, is_disabled: bool, globals: &Globals) -> anyhow::Result<()> {
     let parts = open(&globals.config(Access::Existing)?.without_model())?;
     let conversation = parts.memory.conversation(args.conversation.id(&parts).await?);
     let entry = match is_disabled {
