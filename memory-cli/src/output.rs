@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
+use comfy_table::{ColumnConstraint, ContentArrangement, ContentLineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub(crate) use memory_core::text::grouped;
 use memory_core::{ConversationId, Timestamp, port::Progress, text::one_line};
@@ -19,6 +19,10 @@ use crate::{
     terminal::{self, HIGHLIGHT, To},
 };
 
+/// Lines between columns, so that no wrapped field passes for a line of its own.
+const COLUMNS: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none().junction('┆'))
+    .content_lines(ContentLineStyle::none().junction('┆'));
 /// Width of tables that go to no terminal.
 const WIDTH: u16 = 140;
 /// Characters of a field that is never wrapped where texts find room next to it.
@@ -81,7 +85,7 @@ impl Output {
     ) -> io::Result<()> {
         let rows: Vec<[String; N]> = rows.into_iter().map(|row| row.map(|field| field.into().0)).collect();
         let mut table = Table::new();
-        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+        table.load_style(COLUMNS).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
         let said = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let width = said.or_else(|| table.width()).filter(|width| *width > 0).unwrap_or(WIDTH);
         table.set_width(width);
@@ -95,10 +99,10 @@ impl Output {
         // Numbers and names stay whole, and texts share the rest, unless too little is left.
         let is_narrow = |width: &&usize| **width <= NARROW;
         let texts = widths.len() - widths.iter().filter(is_narrow).count();
-        let taken: usize = widths.iter().filter(is_narrow).map(|width| width + 2).sum();
+        let taken: usize = widths.iter().filter(is_narrow).map(|width| width + 3).sum();
         let has_room = taken + texts * NARROW <= usize::from(width);
-        for (column, width) in table.column_iter_mut().zip(&widths) {
-            column.set_padding((0, 2));
+        for (at, (column, width)) in table.column_iter_mut().zip(&widths).enumerate() {
+            column.set_padding((u16::from(at > 0), 1));
             if *width <= NARROW && has_room {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }

@@ -95,9 +95,11 @@ impl Given {
                 false => arg.get_long() == Some(name),
             };
             let known = command.get_arguments().chain(program.get_arguments()).find(is_it);
-            let takes_next = inline.is_none() && known.is_some_and(takes_value);
+            // Commands that take the conversation first have no such option.
+            let is_conversation = is_short && name == "c" || name == "conversation";
+            let takes_next = inline.is_none() && (is_conversation || known.is_some_and(takes_value));
             let count = 1 + usize::from(takes_next);
-            if is_short && name == "c" || name == "conversation" {
+            if is_conversation {
                 let value = inline.map(OsString::from).or_else(|| args.get(at + 1).cloned());
                 given.conversation = value.map(|value| (at, count, value));
             }

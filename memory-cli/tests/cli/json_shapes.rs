@@ -336,11 +336,11 @@ fn stated(check: &mut Check, store: &Store) {
     }
     check.json(store, "show --state", &["show", "state", "--state"]);
     check.json(store, "resume", &["resume", "state"]);
-    let decided = "We decided to go in May instead of March.";
-    store.succeed(&["append", "-c", "facts", "We decided to go in March."]);
+    let decided = "We decided to rent the barn in Bruges instead of the hall in Ghent.";
+    store.succeed(&["append", "-c", "facts", "We decided to rent the hall in Ghent."]);
     store.succeed(&["append", "-c", "facts", decided]);
     check.json(store, "facts list", &["facts", "-c", "facts", "--all"]);
-    check.json(store, "facts search", &["facts", "search", "When do we go in May?"]);
+    check.json(store, "facts search", &["facts", "search", "Which barn do we rent?"]);
     check.json(store, "facts history", &["facts", "history", "-c", "facts", "1.1"]);
     let add = ["facts", "add", "-c", "facts", "--kind", "fact", "Rome is in Italy.", "--source", "1-2"];
     check.json(store, "facts add", &add);

@@ -126,7 +126,7 @@ fn the_binary_serves_clients_of_both_revisions_on_standard_input_and_output() {
     let versions = discovered["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")), "{discovered}");
     let tools = server.ask("tools/list", json!({"_meta": meta}));
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 11, "{tools}");
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 12, "{tools}");
     server.end();
 }
 
