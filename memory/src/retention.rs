@@ -108,7 +108,12 @@ impl RetentionPolicy {
         let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
         let action = if self.erase { "erase" } else { "evict" };
         let [messages, bytes, days] = [self.messages, self.bytes, self.days.map(u64::from)].map(number);
-        format!("{messages} {bytes} {days} {action} {}", self.scope)
+        let scope = match &self.scope {
+            // A tag may have line breaks.
+            RetentionScope::Tag(tag) => format!("tag {}", escaped(tag)),
+            scope => scope.to_string(),
+        };
+        format!("{messages} {bytes} {days} {action} {scope}")
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -127,12 +132,34 @@ impl RetentionPolicy {
             ("store", None) => RetentionScope::Store,
             ("owner", Some(owner)) => RetentionScope::Owner(OwnerId::new(owner).ok()?),
             ("conversation", Some(id)) => RetentionScope::Conversation(ConversationId::new(id).ok()?),
-            ("tag", Some(tag)) => RetentionScope::Tag(tag.to_owned()),
+            ("tag", Some(tag)) => RetentionScope::Tag(unescaped(tag)),
             _ => return None,
         };
         let days = days.map(u32::try_from).transpose().ok()?;
         Some(Self { scope, messages, bytes, days, erase })
     }
+}
+
+/// A text on one line.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+/// The text of an [`escaped`] one.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.extend(match c {
+            '\\' => match chars.next() {
+                Some('n') => Some('\n'),
+                Some('r') => Some('\r'),
+                other => other,
+            },
+            c => Some(c),
+        });
+    }
+    out
 }
 
 /// A policy and the owner who set it; `None` if it was set without one, and holds for all.

@@ -462,7 +462,7 @@ fn erased(check: &mut Check) {
     store.succeed(&["backup", &backup]);
     fs::rename(format!("{backup}/files"), store.path("away")).unwrap();
     fs::write(format!("{backup}/files"), "").unwrap();
-    store.command(&["erase", "-c", "trip", "12", "--yes", "--backup", &backup]).output().unwrap();
+    store.command(&["erase", "-c", "trip", "50", "--yes", "--backup", &backup]).output().unwrap();
     check.json(&store, "backup --lost", &["backup", "--lost", &backup]);
 }
 
