@@ -66,10 +66,8 @@ impl LedgerRequest {
     }
 
     fn is_met_by(&self, entry: &LedgerEntry) -> bool {
-        let is_of_kind = self.kinds.is_empty() || self.kinds.contains(&entry.kind);
         let has_begun = self.as_of.is_none_or(|at| entry.since.is_none_or(|since| since <= at));
-        is_of_kind
-            && has_begun
+        has_begun
             && match self.which {
                 Which::Current => entry.status == EntryStatus::Current,
                 Which::Previous => entry.status == EntryStatus::Superseded,
@@ -77,8 +75,12 @@ impl LedgerRequest {
             }
     }
 
+    fn is_of(&self, kind: EntryKind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+
     fn asks_for_questions(&self) -> bool {
-        self.kinds.is_empty() || self.kinds.contains(&EntryKind::Question)
+        self.is_of(EntryKind::Question)
     }
 }
 
@@ -123,7 +125,7 @@ impl Ledger {
 }
 
 impl Conversation {
-    /// What is known in the conversation: statements of its messages, found by rules without a model, and entries that
+    /// Entries of the conversation: statements of its messages, found by rules without a model, and entries that
     /// were recorded. A later statement on the same subject supersedes an earlier one, which stays.
     ///
     /// Reads the messages with statements, and for questions the newest 20,000.
@@ -137,7 +139,7 @@ impl Conversation {
 }
 
 impl Memory {
-    /// What is known in the conversations of a scope; see [`Conversation::ledger`].
+    /// Entries of the conversations of a scope; see [`Conversation::ledger`].
     ///
     /// # Errors
     /// If a named conversation does not exist or is another owner's, or the store fails.

@@ -153,7 +153,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     let known = ledger::entries(parts, &state, &snapshot, &learned, &reader.open.statements(), &request).await?;
     let mut known: Vec<_> = known.into_iter().filter(|one| one.entry.status == EntryStatus::Current).collect();
     let lines = learned.lines.by_worth(&frequent.join(" "));
-    let ranks: HashMap<_, usize> = lines.iter().map(|line| (line.node, line.standing.at)).zip(1..).collect();
+    let ranks: HashMap<_, usize> = lines.iter().map(|line| line.place()).zip(1..).collect();
     // A recorded entry comes before what rules find.
     known.sort_by_key(|one| one.place.and_then(|place| ranks.get(&place)).copied().unwrap_or_default());
     let (decided, asked): (Vec<_>, Vec<_>) = known.into_iter().partition(|one| one.entry.kind == EntryKind::Decision);

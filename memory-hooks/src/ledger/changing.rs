@@ -1,13 +1,13 @@
 //! Changes of the ledger: entries that are added, corrected, disabled and enabled.
 
 use memory_core::{
-    NodeId, NodeRange, Timestamp,
+    Node, NodeId, NodeRange, Timestamp,
     port::{ConversationState, NoteChange, StoreError},
 };
 use memory_strategies::Gist;
 
 use super::{
-    EntryAuthor, EntryId, EntryKind, EntryStatus, Ledger, LedgerEntry, LedgerError, LedgerRequest, Recorded, Which,
+    EntryAuthor, EntryId, EntryKind, EntryStatus, LedgerEntry, LedgerError, LedgerRequest, Recorded, Which,
     recorded::{RecordedEntry, disabling},
 };
 use crate::{Conversation, MemoryError, prompt::learning, snapshot_cache::Snapshot};
@@ -55,11 +55,12 @@ impl Conversation {
     ///
     /// # Errors
     /// [`LedgerError`] if the text is blank or too long, a source does not exist or does not hold the words of a model,
-    /// or nobody spoke in the conversation; [`MemoryError::Refused`] by the memory's redaction; otherwise if the store
+    /// or the conversation has no message; [`MemoryError::Refused`] by the memory's redaction; otherwise if the store
     /// fails.
     pub async fn add_entry(&self, entry: NewEntry) -> Result<LedgerEntry, MemoryError> {
         self.call(move |this| async move {
             let state = this.spoken().await?;
+            this.check_words(&entry.by, &entry.text, &entry.sources).await?;
             let replaces = this.superseded_by(&state, &entry).await?;
             this.record_entry(&state, entry, replaces).await
         })
@@ -117,10 +118,6 @@ impl Conversation {
     /// [`LedgerError::NoEntry`]; otherwise if the store fails.
     pub async fn entry(&self, id: EntryId) -> Result<LedgerEntry, MemoryError> {
         let ledger = self.ledger(&LedgerRequest::default().which(Which::All)).await?;
-        self.entry_in(ledger, id)
-    }
-
-    fn entry_in(&self, ledger: Ledger, id: EntryId) -> Result<LedgerEntry, MemoryError> {
         let found = ledger.entries.into_iter().find(|entry| entry.id == id);
         found.ok_or_else(|| LedgerError::NoEntry { conversation: self.id.clone(), id }.into())
     }
@@ -144,20 +141,8 @@ impl Conversation {
         };
         let request = LedgerRequest::default();
         let known = super::entries(&self.parts, state, &snapshot, &learned, &[], &request).await?;
-        let is_over = |place| {
-            let mut said = learned.lines.stated();
-            said.any(|older| (older.node, older.standing.at) == place && line.is_over(older))
-        };
-        let recorded = Recorded::read(&*self.parts.store, &self.parts.ledger_notes, state).await?;
-        let of_record = |id| {
-            let mut lines = recorded.entries.iter().filter(|entry| entry.id == id).filter_map(RecordedEntry::line);
-            lines.any(|older| line.is_over(&older))
-        };
         let current = known.into_iter().filter(|one| one.entry.status == EntryStatus::Current);
-        let over = current.filter(|one| match one.place {
-            Some(place) => is_over(place),
-            None => of_record(one.entry.id),
-        });
+        let over = current.filter(|one| one.line.as_ref().is_some_and(|older| line.is_over(older)));
         Ok(over.map(|one| one.entry.id).collect())
     }
 
@@ -167,15 +152,6 @@ impl Conversation {
         mut new: NewEntry,
         replaces: Vec<EntryId>,
     ) -> Result<LedgerEntry, MemoryError> {
-        if new.text.trim().is_empty() {
-            return Err(LedgerError::Blank.into());
-        }
-        if new.text.len() > LONGEST {
-            return Err(LedgerError::TooLong { bytes: new.text.len(), most: LONGEST }.into());
-        }
-        if replaces.is_empty() {
-            self.check_words(&new.by, &new.text, &new.sources).await?;
-        }
         self.check_sources(state, &new.sources).await?;
         new.text = self.parts.redacted(new.text.trim().to_owned())?;
         let since = new.since.unwrap_or_else(|| self.parts.clock.now());
@@ -226,18 +202,22 @@ impl Conversation {
         if count > MOST_SOURCES {
             return Err(LedgerError::TooManySources { count, most: MOST_SOURCES }.into());
         }
-        for run in sources {
-            let read = self.parts.store.readable_nodes(&self.id, *run).await?;
-            let is_there = |node: &NodeId| read.nodes.iter().any(|read| read.id == *node && !read.is_hidden());
-            if let Some(node) = run.iter().find(|node| !is_there(node)) {
-                return Err(LedgerError::NoSource { node }.into());
-            }
+        let read = self.messages_in(sources.to_vec()).await?;
+        let is_missing = |node: &NodeId| read.get(node).is_none_or(Node::is_hidden);
+        match sources.iter().flat_map(|run| run.iter()).find(is_missing) {
+            Some(node) => Err(LedgerError::NoSource { node }.into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// Checks that the sources of a model's entry hold three quarters of its informative words.
+    /// Checks that an entry has words, and that the sources of a model's hold three quarters of the informative ones.
     async fn check_words(&self, by: &EntryAuthor, text: &str, sources: &[NodeRange]) -> Result<(), MemoryError> {
+        if text.trim().is_empty() {
+            return Err(LedgerError::Blank.into());
+        }
+        if text.len() > LONGEST {
+            return Err(LedgerError::TooLong { bytes: text.len(), most: LONGEST }.into());
+        }
         if !matches!(by, EntryAuthor::Model(_)) {
             return Ok(());
         }

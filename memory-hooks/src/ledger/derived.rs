@@ -20,6 +20,8 @@ pub(crate) struct Known {
     pub(crate) entry: LedgerEntry,
     /// Place of the statement; `None` for a question that is open, and for a recorded entry.
     pub(crate) place: Option<Place>,
+    /// The statement as it is compared with others; `None` for a question that is open.
+    pub(super) line: Option<StandingLine>,
     /// The message, or the last one before the entry was recorded.
     pub(crate) node: NodeId,
 }
@@ -42,10 +44,8 @@ pub(crate) async fn entries(
         let entry = ids.get(&(node, at)).copied();
         Ok::<_, MemoryError>(Replacement { entry, node: Some(node), at: reader.time(node).await? })
     };
-    let by_place: HashMap<Place, &StandingLine> =
-        learned.lines.stated().map(|line| ((line.node, line.standing.at), line)).collect();
     for one in &mut known {
-        let Some(line) = one.place.and_then(|place| by_place.get(&place)) else { continue };
+        let Some(line) = &one.line else { continue };
         if let Some(by) = line.first_replaced_by() {
             one.entry.end(replacement(&mut reader, by).await?);
         } else if one.entry.kind != EntryKind::Rule
@@ -56,15 +56,16 @@ pub(crate) async fn entries(
     }
     for entry in &recorded.entries {
         let mut one = of_recorded(entry, state.id.clone());
-        let later = entry.line().and_then(|line| {
+        let line = entry.line();
+        let later = line.as_ref().and_then(|line| {
             let mut after = learned.lines.from(entry.after.next());
-            after.find(|later| later.is_over(&line)).map(|later| (later.node, later.standing.at))
+            after.find(|later| later.is_over(line)).map(StandingLine::place)
         });
         if let Some(by) = later {
             one.end(replacement(&mut reader, by).await?);
         }
         let node = entry.sources.first().map_or(entry.after, |run| run.first());
-        known.push(Known { entry: one, place: None, node });
+        known.push(Known { entry: one, place: None, line, node });
     }
     for entry in recorded.entries.iter().filter(|entry| !entry.is_disabled) {
         for one in known.iter_mut().filter(|one| entry.replaces.contains(&one.entry.id)) {
@@ -76,16 +77,11 @@ pub(crate) async fn entries(
     for Known { entry, .. } in &mut known {
         let is_of_disabled = matches!(entry.id, EntryId::Recorded(_)) && entry.sources.iter().any(is_hidden);
         let is_disabled = recorded.is_disabled(entry.id) || is_of_disabled;
-        // A point that a later answer settled is over, without a message that says so.
-        let is_settled = entry.status == EntryStatus::Superseded;
         entry.settle(is_disabled, request.as_of, now);
-        if is_settled && entry.status == EntryStatus::Current {
-            entry.status = EntryStatus::Superseded;
-        }
         entry.text = snapshot.redactor.redact(&entry.text);
     }
     link(&mut known);
-    known.retain(|one| request.kinds.is_empty() || request.kinds.contains(&one.entry.kind));
+    known.retain(|one| request.is_of(one.entry.kind));
     Ok(known)
 }
 
@@ -113,11 +109,10 @@ async fn said(
 ) -> Result<Vec<Known>, MemoryError> {
     // Replaced statements are read only where they are asked for.
     let only_current = request.which == Which::Current && request.as_of.is_none();
-    let is_of_kind = |kind| request.kinds.is_empty() || request.kinds.contains(&kind);
     let mut known: Vec<Known> = Vec::new();
     for line in learned.lines.stated() {
         let Some(kind) = EntryKind::of(line.standing.kind) else { continue };
-        if only_current && (line.first_replaced_by().is_some() || !is_of_kind(kind)) {
+        if only_current && (line.first_replaced_by().is_some() || !request.is_of(kind)) {
             continue;
         }
         let Some((node, text)) = reader.message(line.node).await? else { continue };
@@ -129,7 +124,7 @@ async fn said(
         if line.standing.kind == StandingKind::Open && request.asks_for_questions() && !is_open() {
             entry.status = EntryStatus::Superseded;
         }
-        known.push(Known { entry, place: Some((line.node, line.standing.at)), node: line.node });
+        known.push(Known { entry, place: Some(line.place()), line: Some(line.clone()), node: line.node });
     }
     for question in asked {
         let is_same = |one: &Known| {
@@ -148,7 +143,7 @@ async fn said(
             sentence += 1;
         }
         let entry = of_statement(reader.conversation, EntryKind::Question, question.clone(), sentence);
-        known.push(Known { entry, place: None, node: question.node });
+        known.push(Known { entry, place: None, line: None, node: question.node });
     }
     Ok(known)
 }
@@ -207,9 +202,10 @@ async fn correction(
     of: NodeId,
     statement: &str,
 ) -> Result<Option<NodeId>, MemoryError> {
+    let said = Gist::things_of(statement);
     for node in links.corrections_of(of) {
         if let Some((_, text)) = reader.message(node).await?
-            && Gist::of(text).shared(&Gist::things_of(statement)) > 0
+            && Gist::of(text).shared(&said) > 0
         {
             return Ok(Some(node));
         }

@@ -247,6 +247,8 @@ impl LedgerEntry {
         let has_ended = self.until.is_some_and(|until| until <= as_of.unwrap_or(now));
         self.status = match is_disabled {
             true => EntryStatus::Disabled,
+            // A point that a later answer settled is over, without a message that says so.
+            false if self.status == EntryStatus::Superseded => EntryStatus::Superseded,
             false if self.replaced_by.is_some() || has_ended => EntryStatus::Superseded,
             false => EntryStatus::Current,
         };
@@ -269,6 +271,6 @@ mod tests {
             assert_eq!(EntryAuthor::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(EntryAuthor::Person("A\nB".to_owned()).to_string(), r"person A\nB");
-        assert_eq!(EntryAuthor::parse("rules"), None, "nobody records in the name of the rules");
+        assert_eq!(EntryAuthor::parse("rules"), None, "no entry is recorded in the name of the rules");
     }
 }

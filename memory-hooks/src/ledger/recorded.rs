@@ -99,7 +99,7 @@ fn is_disabled(value: &Value) -> bool {
     value.get("disabled").and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// What was recorded about the entries of a conversation.
+/// Recorded entries of a conversation, and recorded changes of derived ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorded {
     pub(super) entries: Vec<RecordedEntry>,

@@ -4,7 +4,7 @@ mod judged;
 mod recalled;
 mod running;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use memory_core::{
     ConversationId, Node, NodeId, NodeRange,
@@ -16,6 +16,7 @@ use super::{PieceKind, Prompt, PromptOptions, end, learning, mention, options::s
 use crate::{
     MemoryError, RecallUsed,
     learned::Learned,
+    ledger::Recorded,
     parts::Parts,
     render::{self, Body, Layout, Part, Tail},
     shorten::TextLimits,
@@ -82,6 +83,7 @@ pub(crate) async fn assemble(
         full_tokens: snapshot.tree.tokens(),
         snapshot,
         learned,
+        recorded: OnceLock::new(),
         notices: followed.collect(),
     };
     let kept_tokens = assembly.kept_tokens().await?;
@@ -146,6 +148,8 @@ pub(super) struct Assembly<'a> {
     full_tokens: u64,
     /// Rules and corrections; empty if everything fits.
     pub(super) learned: Learned,
+    /// Recorded changes of standing lines, once they are read.
+    pub(super) recorded: OnceLock<Recorded>,
     notices: Vec<Notice>,
 }
 

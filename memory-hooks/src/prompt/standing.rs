@@ -27,7 +27,7 @@ const NAMED: usize = 24;
 struct StandingRequest<'a> {
     conversation: &'a ConversationId,
     lines: &'a StandingLines,
-    /// What was recorded about the lines.
+    /// Recorded changes of the lines.
     recorded: &'a Recorded,
     redactor: &'a Redactor,
     question: &'a str,
@@ -130,17 +130,20 @@ fn bytes_of(line: &StandingLine) -> Range<usize> {
 impl Assembly<'_> {
     /// The standing lines next to messages that are shown verbatim, and their cost.
     pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
-        let recorded = match self.learned.lines.is_empty() {
-            true => Recorded::default(),
-            false => {
+        let none = Recorded::default();
+        let recorded = match self.recorded.get() {
+            Some(recorded) => recorded,
+            None if self.learned.lines.is_empty() => &none,
+            None => {
                 let state = self.parts.store.conversation(self.conversation).await?;
-                Recorded::read(&*self.parts.store, &self.parts.ledger_notes, &state).await?
+                let read = Recorded::read(&*self.parts.store, &self.parts.ledger_notes, &state).await?;
+                self.recorded.get_or_init(|| read)
             }
         };
         let wanted = StandingRequest {
             conversation: self.conversation,
             lines: &self.learned.lines,
-            recorded: &recorded,
+            recorded,
             redactor: &self.snapshot.redactor,
             question: self.tail.question,
             budget: self.options.budget,

@@ -137,7 +137,7 @@ const KEPT: [&str; 40] = [
     "We decided to archive the faxes on microfilm.",
 ];
 
-/// What a user says when nothing is stated.
+/// Talk that states nothing.
 const TALK: [&str; 6] = [
     "The harbour was foggy this morning, and the gulls were loud.",
     "My sister called, she sends her regards from the coast.",
@@ -327,7 +327,7 @@ fn a_disabled_or_corrected_statement_is_no_rule_and_no_decision() {
     block_on(talk.disable_entry(barn.id)).unwrap();
     assert_eq!(decisions(&talk), ["user: We decided to rent the hall in Ghent."]);
     block_on(talk.enable_entry(barn.id)).unwrap();
-    // What is said later replaces what was recorded.
+    // A later statement replaces a recorded entry.
     block_on(talk.append(Message::user("Scratch the barn in Bruges, we rent the mill in Ypres instead."))).unwrap();
     assert_eq!(decisions(&talk), ["user: Scratch the barn in Bruges, we rent the mill in Ypres instead."]);
     // And what is recorded, what was said.
@@ -407,6 +407,23 @@ fn what_sources_do_not_say_is_not_recorded_in_the_name_of_a_model() {
     let nobody = memory.conversation("nobody").unwrap();
     let entry = NewEntry::new(EntryKind::Fact, "A fact.", person());
     assert!(block_on(nobody.add_entry(entry)).unwrap_err().is_not_found());
+}
+
+#[test]
+fn an_entry_of_a_model_that_supersedes_another_needs_its_source_too() {
+    let dir = Dir::new();
+    let talk = memory(&dir).conversation("hall").unwrap();
+    said(&talk, &[Message::user("We decided to rent the hall in Ghent.")]);
+    let changed = "We decided to rent the barn in Bruges instead of the hall in Ghent.";
+    let by = EntryAuthor::Model("small".to_owned());
+    let add = |entry| block_on(talk.add_entry(entry));
+    let refused = add(NewEntry::new(EntryKind::Decision, changed, by.clone()));
+    assert!(matches!(refused, Err(Error::Ledger(LedgerError::SourceMissing))), "{refused:?}");
+    let sources = vec![NodeRange::single(node(1))];
+    let refused = add(NewEntry::new(EntryKind::Decision, changed, by).sources(sources));
+    assert!(matches!(refused, Err(Error::Ledger(LedgerError::NotInSources { .. }))), "{refused:?}");
+    let entry = add(NewEntry::new(EntryKind::Decision, changed, person())).unwrap();
+    assert_eq!(entry.replaces.len(), 1, "{entry:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The prompt of an agent that runs turn by turn: it keeps what it showed, so that a provider's cache can be read.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use memory_core::{
     ConversationId, Node, NodeId, NodeRange, ViewId,
@@ -112,6 +112,7 @@ impl<'a> Running<'a> {
             full_tokens,
             // Read once something is recalled, or the window moves.
             learned: Learned::default(),
+            recorded: OnceLock::new(),
             notices: Vec::new(),
         };
         Ok(Self { assembly, notices: Vec::new(), recalled: Vec::new(), manages: true })
