@@ -24,7 +24,7 @@ pub use self::{
     resume::{OpenErasure, abandon_backup, is_pending, open_erasures, resume},
 };
 
-pub(crate) use self::receipt::{keepers, own_keeper};
+pub(crate) use self::receipt::{keepers, own_keeper, write};
 
 /// Selection for an erasure.
 #[derive(Clone, Debug)]

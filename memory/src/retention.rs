@@ -1,7 +1,6 @@
 //! Retention: how much of which conversations recall finds, and what is erased when it is older.
 
 use std::{
-    convert::Infallible,
     fmt,
     str::FromStr,
     sync::{PoisonError, RwLock},
@@ -213,7 +212,7 @@ pub enum RetentionError {
         about: OwnerId,
     },
     /// The texts of policies cannot be read.
-    #[error("the retention policies cannot be read: {0:?} is none; set them again")]
+    #[error("the retention policies cannot be read: {0:?} is none")]
     Damaged(String),
 }
 
@@ -237,7 +236,7 @@ pub struct EvictedMessages {
 pub struct RetentionReport {
     /// Conversations with messages over a limit that only evicts.
     pub evicted: Vec<EvictedMessages>,
-    /// What policies that erase cover, and was not erased before.
+    /// Messages that policies with erasure cover, and that were not erased before.
     pub plan: ErasurePlan,
     /// The receipt, if anything was erased.
     pub receipt: Option<Receipt>,
@@ -261,8 +260,12 @@ pub async fn policies(parts: &Parts, config: &Config) -> Result<Vec<OwnedPolicy>
 async fn kept(parts: &Parts, keeper: ConversationId) -> Result<Vec<RetentionPolicy>, RetentionError> {
     let text = |now: DocumentsNow<'_>| now.get(POLICIES).map(|document| document.text.clone());
     let text = parts.memory.documents(keeper).look(text).await.map_err(EraseError::from)?;
-    let parsed = text.as_deref().unwrap_or_default().lines();
-    parsed.map(|line| RetentionPolicy::parse(line).ok_or_else(|| RetentionError::Damaged(line.to_owned()))).collect()
+    parsed(text.as_deref().unwrap_or_default())
+}
+
+fn parsed(text: &str) -> Result<Vec<RetentionPolicy>, RetentionError> {
+    let policy = |line: &str| RetentionPolicy::parse(line).ok_or_else(|| RetentionError::Damaged(line.to_owned()));
+    text.lines().map(policy).collect()
 }
 
 /// Sets the policy of its scope, in the place of an earlier one; without limits it ends there.
@@ -280,20 +283,17 @@ pub async fn set_policy(
         return Err(RetentionError::OfAnother { of: of.clone(), about: about.clone() });
     }
     let keeper = erasing::own_keeper(config)?;
-    let mut all = kept(parts, keeper.clone()).await?;
-    all.retain(|other| other.scope != policy.scope);
-    all.extend(Some(policy).filter(RetentionPolicy::is_any));
-    all.sort_by(|a, b| a.scope.cmp(&b.scope));
-    write(parts, keeper, POLICIES, all.iter().map(|policy| policy.line() + "\n").collect()).await?;
-    policies(parts, config).await
-}
-
-async fn write(parts: &Parts, keeper: ConversationId, name: &'static str, text: String) -> Result<(), RetentionError> {
-    let change = move |_: DocumentsNow<'_>| {
-        Ok::<_, Infallible>((NoteChange::Write { name: name.to_owned(), text: text.clone() }, ()))
+    // Another process may set a policy at the same time.
+    let change = move |now: DocumentsNow<'_>| {
+        let mut all = parsed(now.get(POLICIES).map_or("", |document| document.text.as_str()))?;
+        all.retain(|other| other.scope != policy.scope);
+        all.extend(Some(policy.clone()).filter(RetentionPolicy::is_any));
+        all.sort_by(|a, b| a.scope.cmp(&b.scope));
+        let text = all.iter().map(|policy| policy.line() + "\n").collect();
+        Ok::<_, RetentionError>((NoteChange::Write { name: POLICIES.to_owned(), text }, ()))
     };
-    let Ok(()) = parts.memory.documents(keeper).change(change).await.map_err(EraseError::from)?;
-    Ok(())
+    parts.memory.documents(keeper).change(change).await.map_err(EraseError::from)??;
+    policies(parts, config).await
 }
 
 /// Applies the policies: what is over a limit of one that erases is erased. With `dry_run` nothing is written.
@@ -333,7 +333,7 @@ pub async fn run(parts: &Parts, config: &Config, dry_run: bool) -> Result<Retent
         report.receipt = Some(erasing::erase(parts, config, report.plan.clone(), options).await?);
     }
     if policies.iter().any(|one| one.policy.erase) {
-        write(parts, erasing::own_keeper(config)?, LAST_RUN, now.as_millis().to_string()).await?;
+        erasing::write(parts, &erasing::own_keeper(config)?, LAST_RUN.to_owned(), now.as_millis().to_string()).await?;
     }
     Ok(report)
 }

@@ -73,7 +73,7 @@ struct Run {
 /// The policies.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Those that were set without an owner first.
+    /// Policies of all owners; those without an owner come first.
     policies: &'a [OwnedPolicy],
 }
 

@@ -328,9 +328,18 @@ pub(super) struct KeptText {
     pub(super) text: String,
 }
 
-/// Writes a receipt, and removes the text of what is completed by it.
+/// Writes a receipt.
 pub(super) async fn keep(parts: &Parts, keeper: &ConversationId, receipt: &Receipt) -> Result<(), EraseError> {
-    let (name, text) = (format!("{DIRECTORY}{}", receipt.id), receipt.text());
+    write(parts, keeper, format!("{DIRECTORY}{}", receipt.id), receipt.text()).await
+}
+
+/// Writes a text of such a conversation, whatever it was.
+pub(crate) async fn write(
+    parts: &Parts,
+    keeper: &ConversationId,
+    name: String,
+    text: String,
+) -> Result<(), EraseError> {
     let change = move |_: memory_hooks::DocumentsNow<'_>| {
         let change = NoteChange::Write { name: name.clone(), text: text.clone() };
         Ok::<_, std::convert::Infallible>((change, ()))

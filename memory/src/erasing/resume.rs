@@ -15,7 +15,7 @@ use memory_hooks::DocumentsNow;
 use super::{
     EraseError, ErasureTarget, TagPlaces,
     act::{Decided, EraseOptions, complete, record},
-    receipt::{KeptText, Receipt, kept, runs_of, runs_text, texts},
+    receipt::{KeptText, Receipt, kept, runs_of, runs_text, texts, write},
 };
 use crate::{Config, parts::Parts};
 
@@ -27,12 +27,7 @@ const FILES_OF_BACKUPS: &str = "files";
 
 /// Writes down what is to be erased, before any of it is.
 pub(super) async fn write_down(parts: &Parts, decided: &Decided) -> Result<(), EraseError> {
-    let (name, text) = (format!("{DIRECTORY}{}", decided.id), text(decided));
-    let write = move |_: DocumentsNow<'_>| {
-        Ok::<_, Infallible>((NoteChange::Write { name: name.clone(), text: text.clone() }, ()))
-    };
-    let Ok(()) = kept(parts, &decided.keeper).change(write).await?;
-    Ok(())
+    write(parts, &decided.keeper, format!("{DIRECTORY}{}", decided.id), text(decided)).await
 }
 
 /// Removes what was written down of a completed erasure.
@@ -59,10 +54,13 @@ pub async fn resume(parts: &Parts, config: &Config) -> Result<Vec<Receipt>, Eras
     let mut failed = None;
     // Read again: it may have been completed before the lease was free.
     for decided in begun(parts, config).await? {
-        record(parts, &decided).await?;
-        match complete(parts, config, &decided, None).await {
+        let done = async {
+            record(parts, &decided).await?;
+            complete(parts, config, &decided, None).await
+        };
+        match done.await {
             Ok(receipt) => receipts.push(receipt),
-            Err(error) => failed = Some(error),
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
     failed.map_or(Ok(receipts), Err)
