@@ -297,7 +297,7 @@ fn digits_in_a_row(text: &str) -> usize {
     for byte in text.bytes() {
         match byte {
             b'0'..=b'9' => here += 1,
-            // What is not ASCII may be a space or a dash.
+            // A character beyond ASCII may be a space or a dash.
             b' ' | b'.' | b'/' | b'(' | b')' | b'-' | b'+' | 0x80.. => {}
             _ => here = 0,
         }
@@ -354,7 +354,7 @@ fn random(value: &Value<'_>) -> Option<usize> {
     value.when(is_random(value.text))
 }
 
-/// What authorizes a request.
+/// Header that authorizes a request.
 fn header(value: &Value<'_>) -> Option<usize> {
     value.when(is_no_variable(value.text) && !is_named_only(value.text))
 }
@@ -375,10 +375,9 @@ fn bare_password(value: &Value<'_>) -> Option<usize> {
     let text = value.text.trim_end_matches(['.', '!', '?', ':']);
     let is_path = text.starts_with(['/', '.', '~', '%', '-', '&']) || text.contains("://") || text.contains("::");
     let has_call = value.after.starts_with(['(', '[']);
-    (!is_path && !has_call && is_no_variable(text) && is_password(text)).then_some(value.text.len()).map(|_| {
-        // A sentence may end behind it, and "!" may belong to it.
-        value.text.trim_end_matches(['.', '?', ':']).len()
-    })
+    // A sentence may end behind it, and "!" may belong to it.
+    let end = || value.text.trim_end_matches(['.', '?', ':']).len();
+    (!is_path && !has_call && is_no_variable(text) && is_password(text)).then(end)
 }
 
 /// True if a word has what passwords have and words have not: a digit and a letter, a sign, or a capital within.

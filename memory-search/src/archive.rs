@@ -128,6 +128,8 @@ impl Archive {
         let limits = (self.limits.0)(of);
         let by_count = limits.messages.map_or(of.nodes, |most| most.min(of.nodes));
         let by_age = match limits.since {
+            // Most conversations are newer as a whole.
+            Some(since) if of.first_at.is_some_and(|first| first.is_known() && first >= since) => of.nodes,
             Some(since) => held_since(&source.outline(&of.id).await?, since).min(of.nodes),
             None => of.nodes,
         };

@@ -134,9 +134,9 @@ pub fn goal(text: &str) -> Option<Goal> {
 
 /// True for a request about what another sentence says: "Can you help me find the root of this function?"
 fn points(sentence: &str) -> bool {
-    let all: Vec<Word<'_>> = words(sentence).collect();
-    let requests = all.first().is_some_and(|first| REQUESTS.contains(&first.key));
-    requests && all.iter().any(|word| POINTS.contains(&word.key))
+    let mut all = words(sentence);
+    let requests = all.next().is_some_and(|first| REQUESTS.contains(&first.key));
+    requests && all.any(|word| POINTS.contains(&word.key))
 }
 
 /// True if a sentence can stand for itself: short, no example or formula, and no announcement of a list.

@@ -156,7 +156,7 @@ fn all_standing(text: &str, speaker: Speaker) -> Vec<Standing> {
                 let may_label = speaker != Speaker::Model || !line.is_item && !advises(sentence, label.end);
                 let is_said = !label.is_of_list && label.may_be_of(speaker) && may_label;
                 let said = is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten();
-                // What is too short to be a statement may still end the previous decision.
+                // A sentence too short to be a statement may still end the previous decision.
                 let ends = || if label.is_of_list { None } else { of_sentence(text, sentence, speaker) };
                 found.extend(said.or_else(ends));
             } else if let Some(kind) = listed.filter(|_| line.is_item) {

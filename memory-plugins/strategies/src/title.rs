@@ -285,8 +285,7 @@ fn clause_end(title: &str) -> Option<usize> {
         let gap = title.get(end..next.at)?;
         let is_marked = gap.contains([';', '—', '–']) || gap.contains(" - ") || gap.contains(". ");
         let joins = JOINS.contains(&next.text) && is_clause(index + 2);
-        let begins = is_clause(index + 1) || next.text == "you";
-        (is_marked || joins || gap.contains(',') && begins).then_some((index, end))
+        (is_marked || joins || gap.contains(',') && is_clause(index + 1)).then_some((index, end))
     });
     let says_something = |index: usize| {
         index > 0 && all.iter().take(index + 1).any(|word| word.form == Form::Figure || !is_common(word))

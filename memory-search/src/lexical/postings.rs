@@ -73,8 +73,8 @@ impl Postings {
         hidden.retain(|index| *index < self.lengths.len());
         let mut lengths = self.lengths.clone();
         let mut total_length = self.total_length;
-        for length in hidden.iter().filter_map(|index| lengths.get_mut(*index).map(std::mem::take)).collect::<Vec<_>>()
-        {
+        for index in &hidden {
+            let length = lengths.get_mut(*index).map(std::mem::take).unwrap_or_default();
             total_length -= u64::from(length);
         }
         Self {

@@ -21,6 +21,8 @@ phrase_lists! {
 
 /// Fewest labels that make a reply a structured one.
 const FEWEST: usize = 3;
+/// Fewest of them that are shown.
+const FEWEST_SHOWN: usize = 2;
 /// Largest share of the tokens for the sentence that leads.
 const LEAD: f32 = 0.6;
 /// Maximum words of a label; a longer one is a sentence in bold.
@@ -52,13 +54,12 @@ pub(super) fn outline(
         Some(format!("{}:", unnumbered(&title).trim_end_matches(':')))
     };
     let lead = lead.or_else(heading).map(|lead| format!("{lead} ")).unwrap_or_default();
-    let name = composer.name(first);
     let written = |count: usize| {
         let shown: Vec<_> = labels.iter().take(count).map(|(_, label)| *label).collect();
         let rest = if count < labels.len() { format!(" {SIGN}") } else { String::new() };
-        format!("{name}{lead}{}{rest}", shown.join("; "))
+        composer.write_beginning(first, &format!("{lead}{}{rest}", shown.join("; ")))
     };
-    (FEWEST.min(2)..=labels.len()).rev().map(written).find(|text| fits(text))
+    (FEWEST_SHOWN..=labels.len()).rev().map(written).find(|text| fits(text))
 }
 
 /// Depth of items within items; that of headings is 0.

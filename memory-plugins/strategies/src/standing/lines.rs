@@ -62,7 +62,7 @@ impl StandingLine {
         self.replaced.map(|replaced| replaced.first)
     }
 
-    /// True if this statement replaces an earlier one, whoever said that.
+    /// True if this statement replaces an earlier one of any speaker.
     #[must_use]
     pub fn is_over(&self, older: &Self) -> bool {
         self.node >= older.node && replaces(self, older, true)
@@ -73,7 +73,9 @@ impl StandingLine {
         *by = Replaced { first: by.first.min((node, at)), newest: by.newest.max(node) };
     }
 
-    fn place(&self) -> (NodeId, u32) {
+    /// Message of the statement, and its byte offset in the text.
+    #[must_use]
+    pub fn place(&self) -> (NodeId, u32) {
         (self.node, self.standing.at)
     }
 

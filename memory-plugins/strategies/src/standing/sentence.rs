@@ -80,7 +80,7 @@ impl<'a> Sentence<'a> {
         if is_question && (is_whole || self.words.get(first).is_some_and(|word| ASKS.contains(&word.key))) {
             return None;
         }
-        // What is cut off from a statement must not invert it.
+        // A part cut off from a statement must not invert it.
         let is_kept = last_turn(self.text, is_question).is_none_or(|turn| turn <= end);
         (end > start && end - start <= LONGEST && is_kept).then_some(start..end)
     }
