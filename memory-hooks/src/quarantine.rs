@@ -8,14 +8,14 @@ use std::{
 
 use memory_core::{
     ContentBlock, ConversationId, Disabling, Filter, InvalidConversationId, Node, NodeId, NodeRange, NodeSet,
-    Provenance, SourceClass, SummaryId, port::ConversationState,
+    Provenance, Role, SourceClass, SummaryId, port::ConversationState,
 };
 
 use crate::{Conversation, Memory, MemoryError, RepairError};
 
 /// Messages that are read at once.
 const CHUNK: u64 = 256;
-/// What the author of a change begins with if a quarantine made it.
+/// Beginning of the author of a change that a quarantine made.
 const MARK: &str = "quarantine of ";
 
 /// A source that can be put under quarantine.
@@ -79,7 +79,7 @@ pub struct QuarantinedMessages {
     pub nodes: Vec<NodeRange>,
 }
 
-/// What a quarantine holds.
+/// Messages that a quarantine holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
@@ -137,7 +137,7 @@ impl Memory {
         .await
     }
 
-    /// What is under quarantine, by source.
+    /// Sources under quarantine, with the messages that each holds.
     ///
     /// # Errors
     /// If the store fails.
@@ -191,7 +191,7 @@ impl Conversation {
         self.call(move |this| async move {
             let mut lineage = Lineage::default();
             let mut found = Vec::new();
-            // What a message was made from is in its turn.
+            // A message was made from others of its turn.
             let begin = this.turn_before(nodes.first()).await?;
             for run in chunks(NodeRange::new(begin, nodes.last()).unwrap_or(nodes)) {
                 for node in this.parts.store.whole_nodes(&this.id, run).await?.nodes {
@@ -232,9 +232,7 @@ impl Conversation {
     /// The first message of the turn that a message may have been made from.
     async fn turn_before(&self, node: NodeId) -> Result<NodeId, MemoryError> {
         let outlines = self.parts.store.outline(&self.id).await?;
-        let before = outlines.iter().take(node.index());
-        let begins =
-            before.enumerate().filter(|(_, outline)| outline.begins_prompt()).map(|(index, _)| index).next_back();
+        let begins = outlines.iter().take(node.index()).rposition(|outline| outline.begins_prompt());
         Ok(begins.map_or(NodeId::FIRST, NodeId::from_index))
     }
 
@@ -296,18 +294,18 @@ impl Lineage {
                 _ => {}
             }
         }
-        let is_result = node.message.content.iter().any(|block| matches!(block, ContentBlock::ToolResult { .. }));
-        if is_result {
+        let lowest = self.lowest.map_or(source, |known| known.min(source));
+        if node.message.tool_results().next().is_some() {
             self.results.push(of.nodes);
             self.tools.extend(results.iter().cloned());
-            self.lowest = self.lowest.into_iter().chain([source]).min();
+            self.lowest = Some(lowest);
             of.tools = results;
-        } else if node.message.role == memory_core::Role::User {
+        } else if node.message.role == Role::User {
             *self = Self { calls: std::mem::take(&mut self.calls), ..Self::default() };
         } else {
             of.tools.clone_from(&self.tools);
             of.from = NodeRange::merge(self.results.clone());
-            of.lowest = self.lowest.into_iter().chain([source]).min().unwrap_or(source);
+            of.lowest = lowest;
         }
         of
     }

@@ -39,7 +39,7 @@ pub(super) struct FilterArgs {
     /// Compressed to this level; several may be given
     #[arg(long, value_name = "LEVEL", value_parser = level(Level::Full))]
     level: Vec<Level>,
-    /// From these sources alone: person, document, model, plugin, tool or import; several separated by commas
+    /// Only from these sources: person, document, model, plugin, tool or import; several separated by commas
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     trust: Vec<SourceClass>,
 }

@@ -45,7 +45,7 @@ pub(crate) struct ProvenanceArgs {
     summary: Option<SummaryId>,
 }
 
-/// What is under quarantine.
+/// Sources under quarantine.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Listed {
     quarantines: Vec<Quarantine>,

@@ -19,7 +19,7 @@ use crate::{Access, failure, globals::Globals, output::grouped, terminal::To};
 
 /// Follows transcripts of Claude Code and Codex while they are written, and takes what is new into the store.
 ///
-/// It goes on where it stood, and ends at Ctrl-C or SIGTERM. Summaries and embeddings are made later: `memory index`
+/// Watching goes on where it stood, and ends at Ctrl-C or SIGTERM. Summaries and embeddings are made later: `memory index`
 /// embeds, the next `memory context` summarizes. With a chat model (--chat-model) summaries are written meanwhile.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {

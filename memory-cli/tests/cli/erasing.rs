@@ -40,10 +40,7 @@ fn erased_conversations_and_messages_are_said() {
 #[test]
 fn an_erasure_that_waits_for_its_backup_is_said_by_every_look_at_the_store() {
     let store = trip();
-    let backup = store.path("backup");
-    store.succeed(&["backup", &backup]);
-    std::fs::rename(format!("{backup}/files"), store.path("away")).unwrap();
-    std::fs::write(format!("{backup}/files"), "").unwrap();
+    let backup = support::lost_backup(&store);
     store.fail(&["erase", "-c", "trip", "3", "--yes", "--backup", &backup], 1);
     for command in ["list", "verify"] {
         let answer = store.json(&[command]);
@@ -88,10 +85,7 @@ fn what_was_erased_does_not_come_back_under_another_name() {
 #[test]
 fn a_backup_that_is_lost_is_given_up_and_the_receipt_says_so() {
     let store = trip();
-    let backup = store.path("backup");
-    store.succeed(&["backup", &backup]);
-    std::fs::rename(format!("{backup}/files"), store.path("away")).unwrap();
-    std::fs::write(format!("{backup}/files"), "").unwrap();
+    let backup = support::lost_backup(&store);
     store.fail(&["erase", "-c", "trip", "3", "--yes", "--backup", &backup], 1);
     assert!(store.fail(&["backup", "--lost", &store.path("elsewhere")], 3).contains("no erasure waits"));
     let given_up = store.json(&["backup", "--lost", &backup]);

@@ -458,10 +458,7 @@ fn erased(check: &mut Check) {
     check.json(&store, "retention show", &["retention", "show"]);
     check.json(&store, "retention run", &["retention", "run"]);
     // An erasure that waits for a backup that is gone.
-    let backup = store.path("gone");
-    store.succeed(&["backup", &backup]);
-    fs::rename(format!("{backup}/files"), store.path("away")).unwrap();
-    fs::write(format!("{backup}/files"), "").unwrap();
+    let backup = support::lost_backup(&store);
     store.command(&["erase", "-c", "trip", "50", "--yes", "--backup", &backup]).output().unwrap();
     check.json(&store, "backup --lost", &["backup", "--lost", &backup]);
 }

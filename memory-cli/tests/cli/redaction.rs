@@ -83,26 +83,10 @@ fn personal_data_is_masked_or_refused_as_it_was_asked() {
 fn everything_that_is_kept_of_a_message_and_its_conversation_is_masked() {
     let store = Store::new();
     let masked = |args: &[&str]| store.succeed(&[&["--redact", "all=mask"], args].concat());
-    masked(&[
-        "append",
-        "-c",
-        "talk",
-        "--key",
-        "mail-bo@example.org",
-        "--metadata",
-        r#"{"by": "bo@example.org"}"#,
-        "Hello",
-    ]);
-    masked(&[
-        "append",
-        "-c",
-        "talk",
-        "--key",
-        "mail-bo@example.org",
-        "--metadata",
-        r#"{"by": "bo@example.org"}"#,
-        "Hello",
-    ]);
+    let metadata = r#"{"by": "bo@example.org"}"#;
+    let hello = ["append", "-c", "talk", "--key", "mail-bo@example.org", "--metadata", metadata, "Hello"];
+    masked(&hello);
+    masked(&hello);
     assert_eq!(store.json(&["verify"])["nodes"], 1, "its key is known");
     masked(&["title", "talk", "Mail of bo@example.org"]);
     masked(&["tag", "talk", "--add", "bo@example.org"]);

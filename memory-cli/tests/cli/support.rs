@@ -80,6 +80,15 @@ pub(crate) fn commands() -> BTreeSet<String> {
     found
 }
 
+/// A backup of a store whose files are away, so that an erasure waits for it.
+pub(crate) fn lost_backup(store: &Store) -> String {
+    let backup = store.path("backup");
+    store.succeed(&["backup", &backup]);
+    std::fs::rename(format!("{backup}/files"), store.path("away")).unwrap();
+    std::fs::write(format!("{backup}/files"), "").unwrap();
+    backup
+}
+
 impl Store {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())

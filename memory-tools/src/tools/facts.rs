@@ -64,7 +64,7 @@ pub(crate) struct Fact {
     since: Option<String>,
     /// current, superseded or disabled
     status: String,
-    /// What replaced it: an entry or a message
+    /// Entry or message that replaced it
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced_by: Option<String>,
     /// Whether this is a part
@@ -128,8 +128,8 @@ impl Tool for List {
         };
         let which = if input.all == Some(true) { Which::All } else { Which::Current };
         let query = input.query.filter(|query| !query.trim().is_empty());
-        let ledger = memory.ledger(&scope, &LedgerRequest::default().which(which).question(query)).await?;
         let skip = FACTS.skipped(input.cursor.as_deref(), MOST)?;
+        let ledger = memory.ledger(&scope, &LedgerRequest::default().which(which).question(query)).await?;
         let mut page = FACTS.page(memory, input.max_tokens);
         let shown = ledger.entries.iter().skip(skip).take_while(|entry| page.push(Fact::of(entry))).count();
         let next = skip.saturating_add(shown);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::Failure,
+    shown,
     tool::{Answer, Kind, Tool},
     tools::Tools,
 };
@@ -59,6 +60,7 @@ impl Answer for Output {
         let source = memory::text::one_line(source);
         let count: u64 = conversations.iter().flat_map(|one| &one.nodes).map(|run| run.count()).sum();
         let what = if *held { "under quarantine now" } else { "brought back" };
-        format!("{count} of the messages of {source} {what}, in {} conversations.", conversations.len())
+        let places = shown::count(conversations.len() as u64, "conversation");
+        format!("{count} of the messages of {source} {what}, in {places}.")
     }
 }

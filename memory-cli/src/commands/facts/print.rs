@@ -40,7 +40,7 @@ fn first(ledger: &Ledger) -> Option<&memory_core::ConversationId> {
 pub(super) fn history(output: Output, entries: &[LedgerEntry], ledger: &Ledger) -> anyhow::Result<()> {
     for entry in entries {
         let speaker = entry.speaker.clone().unwrap_or_else(|| entry.by.to_string());
-        let end = Some(end(entry)).filter(|end| !end.is_empty()).map(|end| format!("; {end}")).unwrap_or_default();
+        let end = end(entry).map(|end| format!("; {end}")).unwrap_or_default();
         output.line(&format!("{} {} {} ({speaker}{end})", day(entry.since), entry.id, entry.kind.as_str()))?;
         output.line(&format!("  {}", entry.text))?;
     }
@@ -51,7 +51,7 @@ pub(super) fn history(output: Output, entries: &[LedgerEntry], ledger: &Ledger) 
 /// `120.1    decision   2026-03-02 We use Postgres 16. (until 2026-03-05: 130.1)`
 pub(super) fn line(entry: &LedgerEntry) -> String {
     let head = format!("{:<8} {:<10} {} ", entry.id.to_string(), entry.kind.as_str(), day(entry.since));
-    let end = Some(end(entry)).filter(|end| !end.is_empty()).map(|end| format!(" ({end})")).unwrap_or_default();
+    let end = end(entry).map(|end| format!(" ({end})")).unwrap_or_default();
     // The sign of a cut takes a column.
     let room = WIDTH.saturating_sub(head.chars().count() + end.chars().count() + 1).max(20);
     format!("{head}{}{end}", shorten(&entry.text, room))
@@ -63,18 +63,17 @@ fn day(at: Option<Timestamp>) -> String {
     day.unwrap_or_else(|| format!("{:10}", "-"))
 }
 
-/// Reason why an entry does not hold; empty if it does.
-fn end(entry: &LedgerEntry) -> String {
-    if entry.status == EntryStatus::Disabled {
-        return "disabled".to_owned();
-    }
-    if entry.status == EntryStatus::Current {
-        return String::new();
+/// Reason why an entry does not hold; `None` if it does.
+fn end(entry: &LedgerEntry) -> Option<String> {
+    match entry.status {
+        EntryStatus::Current => return None,
+        EntryStatus::Disabled => return Some("disabled".to_owned()),
+        _ => {}
     }
     let until = entry.until.map_or_else(|| "over".to_owned(), |until| format!("until {}", day(Some(until))));
-    match &entry.replaced_by {
+    Some(match &entry.replaced_by {
         Some(Replacement { entry: Some(id), .. }) => format!("{until}: {id}"),
         Some(Replacement { node: Some(node), .. }) => format!("{until}: message {node}"),
         _ => until,
-    }
+    })
 }
