@@ -101,7 +101,7 @@ fn no_prompt_waits_for_the_model_and_index_writes_what_is_due() {
     let indexed = store.json(&with(&["index"], &model));
     assert_eq!(indexed["conversations"][0]["summaries"].as_u64().unwrap(), authors(&store).len() as u64);
     let asked = stub.requests().len();
-    assert!(asked == 2 && by_model(&store) + 1 == authors(&store).len(), "{asked}");
+    assert!(asked == 3 && by_model(&store) + 1 == authors(&store).len(), "{asked}");
     store.succeed(&with(&["index"], &model));
     let shown = store.succeed(&with(&["context", "--budget", "2500", "Which platform?"], &model));
     assert!(shown.contains("A remark was made."), "{shown}");

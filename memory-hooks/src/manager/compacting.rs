@@ -1,6 +1,6 @@
 //! Performs the compactions that `memory_core::plan` plans.
 
-use std::sync::{Arc, atomic::AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
 
 use memory_core::{
     ConversationId, DISABLED, ERASED, Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline,
@@ -39,8 +39,17 @@ pub(crate) async fn compact(
     progress: &dyn Progress,
 ) -> Result<Outcome, MemoryError> {
     let mut manager = Compacting::begin(ports, conversation).await?;
+    // Nodes of the last plan: a step may end before its plan does, and the rest of it, though not due by itself, belongs
+    // to the same tree whichever strategy wrote it.
+    let planned = Mutex::new(Vec::new());
     let next = |tree: &Tree| {
         let mut plan = ports.strategy.due(tree);
+        let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+        if plan.summarize.is_empty() {
+            plan.summarize.extend(planned.iter().filter(|node| tree.level(**node) == Level::Full));
+        } else {
+            planned.clone_from(&plan.summarize);
+        }
         plan.summarize.truncate(STEP);
         plan
     };

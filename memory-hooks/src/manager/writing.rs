@@ -283,10 +283,8 @@ impl Writer<'_> {
         for (_, source, most) in &asked {
             jobs.push(SummaryJob::new(Level::Summary, source, *most, counter).excluded(Some(excluded)));
         }
-        let (answers, is_awaited) = awaiting(self.author.summarize_many(&jobs)).await;
-        if is_awaited {
-            self.awaited.fetch_add(jobs.len(), Ordering::Relaxed);
-        }
+        let answers = self.author.summarize_many(&jobs).await;
+        self.awaited.fetch_add(jobs.len(), Ordering::Relaxed);
         asked.iter().map(|(node, ..)| *node).zip(answers).collect()
     }
 
