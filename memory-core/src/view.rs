@@ -1,6 +1,6 @@
 //! Records of prompts, each sufficient to write the prompt again byte for byte.
 
-use crate::{ConversationId, Hash, NodeId, NodeRange, SummaryId, Timestamp, ViewId, WrittenBy, proof::Salt};
+use crate::{ConversationId, Hash, NodeId, NodeRange, NoteId, SummaryId, Timestamp, ViewId, WrittenBy, proof::Salt};
 
 /// Domains of hashes, distinct from those of leaves (0) and inner nodes (1) of the tree.
 const TEXT: u8 = 2;
@@ -109,11 +109,17 @@ impl ViewDraft {
 }
 
 impl ViewDraft {
-    /// True if the view shows one of these messages of its conversation, which are in order, or was asked just before
-    /// the first of them and may be the same text.
+    /// True if the view shows one of these messages of its conversation, which are in order, or one of these runs of
+    /// notes; or was asked just before the first message and may be the same text.
     #[must_use]
-    pub fn may_hold(&self, nodes: &[NodeRange]) -> bool {
+    pub fn may_hold(&self, nodes: &[NodeRange], notes: &[[NoteId; 2]]) -> bool {
+        let attached = self.attached.iter().flat_map(|group| &group.runs);
+        let is_shown = |run: &ShownRun| match run.shown {
+            Shown::Entry(note) => notes.iter().any(|[first, last]| (*first..=*last).contains(&note)),
+            _ => false,
+        };
         nodes.first().is_some_and(|run| run.first().get() <= self.nodes.saturating_add(1))
+            || self.recalled.iter().chain(attached).any(is_shown)
     }
 
     /// True if the view shows one of these messages of another conversation.
@@ -244,6 +250,15 @@ pub enum Shown {
         /// The part's length.
         bytes: u32,
     },
+    /// A recorded entry of the ledger, by its note.
+    Entry(NoteId),
+    /// The remark that a later message changes what the piece before says. It is no piece of its own.
+    Changed {
+        /// The message of the piece before.
+        node: NodeId,
+        /// The later message.
+        by: NodeId,
+    },
 }
 
 impl Shown {
@@ -253,7 +268,9 @@ impl Shown {
         match self {
             Self::Messages(run) => run.count(),
             Self::Summaries { count, .. } => *count,
+            Self::Changed { .. } => 0,
             Self::Lost(_) | Self::Omitted(_) | Self::Disabled(_) | Self::Excerpt { .. } | Self::Part { .. } => 1,
+            Self::Entry(_) => 1,
         }
     }
 }
@@ -304,8 +321,8 @@ pub fn check_view(
     for ShownRun { shown, .. } in &draft.history {
         match *shown {
             Shown::Messages(run) | Shown::Lost(run) | Shown::Omitted(run) | Shown::Disabled(run) => follow(run)?,
-            Shown::Excerpt { node, .. } | Shown::Part { node, .. } => {
-                return Err(format!("a view shows a part of node {node} as its history"));
+            Shown::Excerpt { .. } | Shown::Part { .. } | Shown::Entry(_) | Shown::Changed { .. } => {
+                return Err(format!("a view shows {shown:?} as its history"));
             }
             Shown::Summaries { first, count } => {
                 // Each summary covers at least one node, so the loop ends where the nodes do.
@@ -330,6 +347,9 @@ pub fn check_view(
     let attached = draft.attached.iter().flat_map(|group| &group.runs);
     for ShownRun { shown, .. } in draft.recalled.iter().chain(attached) {
         match shown {
+            // The note may be lost before the view is.
+            Shown::Entry(_) => {}
+            Shown::Changed { node, by } if node < by && by.get() <= nodes => {}
             // A recalled message may have been appended while the history was read.
             Shown::Messages(run) if run.last().get() <= nodes => {}
             Shown::Excerpt { node, .. } | Shown::Part { node, .. } if node.get() <= nodes => {}
@@ -402,7 +422,10 @@ mod tests {
             assert!(check(bad, vec![]).is_err(), "{why}");
         }
         let excerpt = |node| Shown::Excerpt { node: NodeId::new(node).unwrap(), at: 3, bytes: 20 };
-        assert_eq!(check(good.clone(), vec![excerpt(12), Shown::Messages(nodes(2, 3))]), Ok(()));
+        let changed = |node, by| Shown::Changed { node: NodeId::new(node).unwrap(), by: NodeId::new(by).unwrap() };
+        let entry = Shown::Entry(NoteId::FIRST);
+        assert_eq!(check(good.clone(), vec![excerpt(12), entry, Shown::Messages(nodes(2, 3)), changed(3, 7)]), Ok(()));
+        assert!(check(vec![entry, Shown::Messages(nodes(1, 9))], vec![]).is_err(), "an entry is no history");
         assert!(check(vec![excerpt(1), Shown::Messages(nodes(2, 9))], vec![]).is_err(), "a part is no history");
         for bad in [
             summaries(1, 1),
@@ -410,6 +433,8 @@ mod tests {
             Shown::Omitted(nodes(1, 1)),
             Shown::Messages(nodes(9, 13)),
             excerpt(13),
+            changed(2, 13),
+            changed(3, 2),
         ] {
             assert!(check(good.clone(), vec![bad]).is_err(), "{bad:?}");
         }

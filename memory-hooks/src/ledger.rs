@@ -21,7 +21,7 @@ pub use self::{
 };
 pub(crate) use self::{
     derived::{Known, entries},
-    recorded::{LedgerNotes, Recorded},
+    recorded::{LedgerNotes, Recorded, RecordedEntry},
 };
 use crate::{
     Conversation, Memory, MemoryError, parts::Parts, prompt::learning, snapshot_cache::Snapshot, state,
@@ -190,7 +190,7 @@ async fn of_conversation(
 }
 
 /// The entries with words of a question, best first.
-async fn best(
+pub(crate) async fn best(
     state: &ConversationState,
     mut entries: Vec<LedgerEntry>,
     question: &str,

@@ -2,6 +2,7 @@
 
 mod assembly;
 pub(crate) mod end;
+mod entries;
 pub(crate) mod learning;
 mod media;
 mod mention;

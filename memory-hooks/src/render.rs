@@ -14,7 +14,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp,
+    ConversationId, Level, Node, NodeId, NodeRange, NoteId, Role, Summary, SummaryId, Timestamp,
     text::{Look, lines},
 };
 use regex::Regex;
@@ -23,7 +23,9 @@ pub(crate) use self::{
     excerpts::{bare_line, dated_line, gap_line},
     marks::{escape_names, without_name},
 };
-use crate::{Piece, PieceKind, SourceClass, kept_out::Redactor, run_facts::RunFacts, snapshot_cache::Snapshot};
+use crate::{
+    LedgerEntry, Piece, PieceKind, SourceClass, kept_out::Redactor, run_facts::RunFacts, snapshot_cache::Snapshot,
+};
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it. Numbers below 8 were never
@@ -114,6 +116,11 @@ impl Layout {
         }
     }
 
+    /// The recorded entries alone.
+    pub(crate) fn entry_lines(self, parts: &[Part]) -> Vec<String> {
+        written::entries(self, parts)
+    }
+
     /// The standing lines alone.
     pub(crate) fn standing_lines(self, parts: &[Part]) -> Vec<String> {
         written::standing(self, parts)
@@ -134,6 +141,8 @@ pub(crate) const STANDING_LEAD: &str = "Earlier messages that bear on every answ
                                         hold, the newest where they contradict each other:";
 const FIRST_STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
+/// Lead of recorded entries, protected in the same way.
+const ENTRIES_LEAD: &str = "Earlier messages that bear on the question. What was recorded of them, and still holds:";
 /// Lead of the numbers of rules that found no room, protected in the same way.
 const FURTHER_LEAD: &str = "Earlier messages that bear on every answer. Further rules:";
 /// The line in place of recalled words if there are none.
@@ -167,6 +176,8 @@ pub(crate) struct Part {
     pub(crate) nodes: NodeRange,
     pub(crate) source: Option<SourceClass>,
     pub(crate) reason: String,
+    /// Later message that changes what a recalled one says.
+    pub(crate) changed_by: Option<NodeId>,
     pub(crate) body: Body,
 }
 
@@ -180,6 +191,8 @@ pub(crate) enum Body {
     Summary { summary: Box<Summary>, from: Timestamp, to: Timestamp, said_as: Option<Role> },
     /// A byte range of a message's text, without excluded content.
     Excerpt { node: Box<Node>, bytes: Range<usize>, text: String },
+    /// A recorded entry of the ledger, without excluded content, and its note.
+    Entry { entry: Box<LedgerEntry>, note: NoteId },
     /// Nothing, since the messages cannot be read.
     Lost,
     /// Nothing, since the manager leaves the messages out.
@@ -192,7 +205,7 @@ impl Part {
     /// A message verbatim.
     pub(crate) fn message(kind: PieceKind, node: Node, reason: String) -> Self {
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
-        Self { kind, elsewhere: None, nodes, source, reason, body: Body::Message(Box::new(node)) }
+        Self { kind, elsewhere: None, nodes, source, reason, changed_by: None, body: Body::Message(Box::new(node)) }
     }
 
     /// A message recalled from another conversation.
@@ -208,7 +221,8 @@ impl Part {
     /// A line in place of messages that cannot be read.
     pub(crate) fn lost(nodes: NodeRange, reason: &str) -> Self {
         let reason = reason.to_owned();
-        Self { kind: PieceKind::Lost, elsewhere: None, nodes, source: None, reason, body: Body::Lost }
+        let kind = PieceKind::Lost;
+        Self { kind, elsewhere: None, nodes, source: None, reason, changed_by: None, body: Body::Lost }
     }
 
     /// A line in place of messages that are left out.
@@ -246,34 +260,43 @@ impl Part {
     fn excerpt_of(node: Node, bytes: Range<usize>, text: String, reason: String) -> Self {
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
         let body = Body::Excerpt { node: Box::new(node), bytes, text };
-        Self { kind: PieceKind::Recalled, elsewhere: None, nodes, source, reason, body }
+        Self { kind: PieceKind::Recalled, elsewhere: None, nodes, source, reason, changed_by: None, body }
+    }
+
+    /// A recorded entry.
+    pub(crate) fn entry(entry: LedgerEntry, note: NoteId, reason: String) -> Self {
+        let nodes = entry.sources.first().copied().unwrap_or(NodeRange::single(NodeId::FIRST));
+        let body = Body::Entry { entry: Box::new(entry), note };
+        Self { kind: PieceKind::Entry, elsewhere: None, nodes, source: None, reason, changed_by: None, body }
     }
 
     fn summary(&self) -> Option<SummaryId> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.id),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
+            _ => None,
         }
     }
 
     fn excerpt(&self) -> Option<Range<usize>> {
         match &self.body {
             Body::Excerpt { bytes, .. } => Some(bytes.clone()),
-            Body::Message(_) | Body::Summary { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
+            _ => None,
         }
     }
 
     fn speaker(&self) -> Option<String> {
         match &self.body {
             Body::Message(node) | Body::Excerpt { node, .. } => Some(label(&node.message)),
+            Body::Entry { entry, .. } => Some(entry.by.to_string()),
             Body::Summary { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
         }
     }
 
-    fn times(&self) -> Option<[Timestamp; 2]> {
+    pub(crate) fn times(&self) -> Option<[Timestamp; 2]> {
         let times = match &self.body {
             Body::Message(node) | Body::Excerpt { node, .. } => [node.at; 2],
             Body::Summary { from, to, .. } => [*from, *to],
+            Body::Entry { entry, .. } => [entry.since?; 2],
             Body::Lost | Body::Omitted | Body::Disabled => return None,
         };
         Some(times).filter(|times| times.iter().all(|at| at.is_known()))
@@ -282,18 +305,25 @@ impl Part {
     fn level(&self) -> Option<Level> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.body.level),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
+            _ => None,
         }
     }
 
     /// The rendered piece.
     fn piece(&self, text: String, count: &dyn Fn(&str) -> u32) -> Piece {
+        let entry = match &self.body {
+            Body::Entry { entry, note } => Some((entry, *note)),
+            _ => None,
+        };
         Piece {
             kind: self.kind,
             conversation: self.conversation().cloned(),
-            nodes: Some(self.nodes),
+            nodes: Some(self.nodes).filter(|_| entry.is_none_or(|(entry, _)| !entry.sources.is_empty())),
             summary: self.summary(),
             excerpt: self.excerpt(),
+            entry: entry.map(|(entry, _)| entry.id),
+            note: entry.map(|(_, note)| note),
+            changed_by: self.changed_by,
             speaker: self.speaker(),
             times: self.times(),
             source: self.source,
@@ -319,7 +349,7 @@ pub(crate) fn summary_part(
     let kind = PieceKind::Summary(summary.body.level);
     let said_as = said_as(snapshot, span);
     let body = Body::Summary { summary: Box::new(summary), from, to, said_as };
-    Part { kind, elsewhere: None, nodes: span, source, reason, body }
+    Part { kind, elsewhere: None, nodes: span, source, reason, changed_by: None, body }
 }
 
 /// Role that said the one message of `span`, as far as its outline states it; `None` for several messages.

@@ -143,7 +143,10 @@ impl fmt::Display for Difference {
             Self::Text(Shown::Excerpt { node, .. }) => {
                 write!(f, "the standing line of message {node} says something else")
             }
-            Self::Text(Shown::Part { node, .. }) => write!(f, "a part of message {node} says something else"),
+            Self::Text(Shown::Entry(note)) => write!(f, "the entry of note {note} is gone or says something else"),
+            Self::Text(Shown::Changed { node, .. } | Shown::Part { node, .. }) => {
+                write!(f, "a part of message {node} says something else")
+            }
             Self::Text(Shown::Omitted(nodes)) => {
                 write!(f, "the line for messages {nodes}, which were left out, says something else")
             }

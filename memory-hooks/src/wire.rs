@@ -123,17 +123,21 @@ written_as!(NodeDetails, WrittenDetails<'_>: |details| {
 struct WrittenPiece<'a> {
     /// Id of the piece, the same in every prompt.
     id: String,
-    /// Kind: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `disabled`, `standing`, `recalled` or
-    /// `question`.
+    /// Kind: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `disabled`, `standing`, `entry`,
+    /// `recalled` or `question`.
     kind: PieceKind,
     /// Other conversation that the piece was recalled from.
     conversation: Option<&'a ConversationId>,
-    /// Messages that the piece shows or stands for.
+    /// Messages that the piece shows or stands for, or that an entry came from.
     nodes: Option<NodeRange>,
     /// The number of the summary.
     summary: Option<SummaryId>,
     /// Bytes of the message's text that a standing line shows.
     excerpt: &'a Option<Range<usize>>,
+    /// Id of the entry.
+    entry: Option<EntryId>,
+    /// Later message that changes what a recalled one says.
+    changed_by: Option<NodeId>,
     /// Name or role of the speaker.
     speaker: Option<&'a str>,
     /// Times of the first and the last message.
@@ -155,6 +159,8 @@ written_as!(Piece, WrittenPiece<'_>: |piece| WrittenPiece {
     nodes: piece.nodes,
     summary: piece.summary,
     excerpt: &piece.excerpt,
+    entry: piece.entry,
+    changed_by: piece.changed_by,
     speaker: piece.speaker.as_deref(),
     times: piece.times,
     source: piece.source.map(SourceClass::as_str),

@@ -194,7 +194,7 @@ struct Pieces {
     omitted: u64,
     /// Messages that were disabled.
     disabled: u64,
-    /// Standing lines.
+    /// Standing lines and recorded entries.
     standing: u64,
     /// Recalled messages.
     recalled: u64,
@@ -210,12 +210,12 @@ impl Pieces {
                 Shown::Lost(nodes) => pieces.lost += nodes.count(),
                 Shown::Omitted(nodes) => pieces.omitted += nodes.count(),
                 Shown::Disabled(nodes) => pieces.disabled += nodes.count(),
-                Shown::Excerpt { .. } | Shown::Part { .. } => {}
+                Shown::Excerpt { .. } | Shown::Part { .. } | Shown::Entry(_) | Shown::Changed { .. } => {}
             }
         }
         for run in &view.body.recalled {
             match run.shown {
-                Shown::Excerpt { .. } => pieces.standing += 1,
+                Shown::Excerpt { .. } | Shown::Entry(_) => pieces.standing += 1,
                 shown => pieces.recalled += shown.pieces(),
             }
         }

@@ -125,9 +125,11 @@ impl Conversation {
         self.notes.retain(|note| {
             !erasure.is_whole && !erasure.covers_note(note.id) && !note.sources.iter().copied().any(covers)
         });
-        self.views.iter_mut().filter(|view| erasure.is_whole || view.body.may_hold(runs)).for_each(|view| {
-            view.body.erase();
-        });
+        self.views.iter_mut().filter(|view| erasure.is_whole || view.body.may_hold(runs, &erasure.notes)).for_each(
+            |view| {
+                view.body.erase();
+            },
+        );
         if erasure.is_whole {
             (self.title, self.tags) = (None, Vec::new());
         }

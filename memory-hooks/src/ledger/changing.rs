@@ -160,6 +160,7 @@ impl Conversation {
             .note(new.sources.clone(), move |note| {
                 let entry = RecordedEntry {
                     id: EntryId::Recorded(note),
+                    note,
                     kind: new.kind,
                     text: new.text.clone(),
                     by: new.by.clone(),

@@ -7,7 +7,7 @@ use memory_strategies::{Gist, StandingKind, StandingLine, sentence_at};
 
 use super::{
     EntryAuthor, EntryId, EntryKind, EntryStatus, LedgerEntry, LedgerRequest, Recorded, Replacement, Which,
-    recorded::RecordedEntry,
+    recorded::{RecordedEntry, is_of_disabled},
 };
 use crate::{MemoryError, Statement, learned::Learned, links::Links, parts::Parts, snapshot_cache::Snapshot};
 
@@ -57,11 +57,7 @@ pub(crate) async fn entries(
     for entry in &recorded.entries {
         let mut one = of_recorded(entry, state.id.clone());
         let line = entry.line();
-        let later = line.as_ref().and_then(|line| {
-            let mut after = learned.lines.from(entry.after.next());
-            after.find(|later| later.is_over(line)).map(StandingLine::place)
-        });
-        if let Some(by) = later {
+        if let Some(by) = entry.replaced_by(&learned.lines) {
             one.end(replacement(&mut reader, by).await?);
         }
         let node = entry.sources.first().map_or(entry.after, |run| run.first());
@@ -73,9 +69,8 @@ pub(crate) async fn entries(
         }
     }
     let now = parts.clock.now();
-    let is_hidden = |run: &NodeRange| run.iter().any(|node| snapshot.tree.node(node).is_none_or(|of| of.is_disabled));
     for Known { entry, .. } in &mut known {
-        let is_of_disabled = matches!(entry.id, EntryId::Recorded(_)) && entry.sources.iter().any(is_hidden);
+        let is_of_disabled = matches!(entry.id, EntryId::Recorded(_)) && is_of_disabled(&entry.sources, snapshot);
         let is_disabled = recorded.is_disabled(entry.id) || is_of_disabled;
         entry.settle(is_disabled, request.as_of, now);
         entry.text = snapshot.redactor.redact(&entry.text);
@@ -165,7 +160,7 @@ fn of_statement(conversation: &ConversationId, kind: EntryKind, said: Statement,
     }
 }
 
-fn of_recorded(entry: &RecordedEntry, conversation: ConversationId) -> LedgerEntry {
+pub(super) fn of_recorded(entry: &RecordedEntry, conversation: ConversationId) -> LedgerEntry {
     LedgerEntry {
         conversation,
         id: entry.id,

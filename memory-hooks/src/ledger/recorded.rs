@@ -11,11 +11,15 @@ use memory_core::{
     ConversationId, NodeId, NodeRange, NoteId, Timestamp,
     port::{ConversationState, Note, NoteChange, Store, StoreError},
 };
-use memory_strategies::StandingLine;
+use memory_strategies::{StandingLine, StandingLines};
 use serde_json::{Map, Value, json};
 
-use super::{EntryAuthor, EntryId, EntryKind, entry::NOTES};
-use crate::documents::CHUNK;
+use super::{
+    EntryAuthor, EntryId, EntryKind, LedgerEntry,
+    derived::{Place, of_recorded},
+    entry::NOTES,
+};
+use crate::{documents::CHUNK, kept_out::Redactor, snapshot_cache::Snapshot};
 
 /// Most conversations whose notes about entries are known.
 const MOST: NonZeroUsize = NonZeroUsize::new(1 << 10).unwrap();
@@ -32,6 +36,8 @@ fn entry_of(change: &NoteChange) -> Option<EntryId> {
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedEntry {
     pub(super) id: EntryId,
+    /// Its last note.
+    pub(super) note: NoteId,
     pub(super) kind: EntryKind,
     pub(super) text: String,
     pub(super) by: EntryAuthor,
@@ -66,12 +72,35 @@ impl RecordedEntry {
         Value::Object(members).to_string()
     }
 
-    fn of(id: EntryId, value: &Value, sources: Vec<NodeRange>) -> Option<Self> {
+    /// The entry that a note holds.
+    pub(crate) fn of_note(note: &Note) -> Option<Self> {
+        let (Some(id @ EntryId::Recorded(_)), NoteChange::Write { text, .. }) = (entry_of(&note.change), &note.change)
+        else {
+            return None;
+        };
+        Self::of(id, note.id, &serde_json::from_str(text).ok()?, note.sources.clone())
+    }
+
+    /// The entry and its note, as a prompt shows it: without excluded content.
+    pub(crate) fn shown(&self, conversation: &ConversationId, redactor: &Redactor) -> (LedgerEntry, NoteId) {
+        let mut entry = of_recorded(self, conversation.clone());
+        entry.text = redactor.redact(&entry.text);
+        (entry, self.note)
+    }
+
+    /// The first later statement that replaces the entry.
+    pub(super) fn replaced_by(&self, lines: &StandingLines) -> Option<Place> {
+        let line = self.line()?;
+        lines.from(self.after.next()).find(|later| later.is_over(&line)).map(StandingLine::place)
+    }
+
+    fn of(id: EntryId, note: NoteId, value: &Value, sources: Vec<NodeRange>) -> Option<Self> {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         let time = |name: &str| value.get(name).and_then(Value::as_i64).map(Timestamp::from_millis);
         let replaces = value.get("replaces").and_then(Value::as_array).into_iter().flatten();
         Some(Self {
             id,
+            note,
             kind: EntryKind::named(text("kind")?)?,
             text: text("text")?.to_owned(),
             by: EntryAuthor::parse(text("by")?)?,
@@ -124,11 +153,13 @@ impl Recorded {
         let mut recorded = Self::default();
         for (id, note) in last {
             let NoteChange::Write { text, .. } = &note.change else { continue };
-            let value = serde_json::from_str(text).unwrap_or(Value::Null);
             match id {
-                EntryId::Said { .. } if is_disabled(&value) => drop(recorded.disabled.insert(id)),
-                EntryId::Said { .. } => {}
-                EntryId::Recorded(_) => match RecordedEntry::of(id, &value, note.sources) {
+                EntryId::Said { .. } => {
+                    if serde_json::from_str(text).is_ok_and(|value| is_disabled(&value)) {
+                        recorded.disabled.insert(id);
+                    }
+                }
+                EntryId::Recorded(_) => match RecordedEntry::of_note(&note) {
                     Some(entry) => recorded.entries.push(entry),
                     None => {
                         tracing::warn!(conversation = %state.id, note = %note.id, "a note about an entry is unreadable")
@@ -137,6 +168,25 @@ impl Recorded {
             }
         }
         Ok(recorded)
+    }
+
+    /// Recorded entries that hold at `now`, whatever their kind.
+    pub(crate) fn holding<'r>(
+        &'r self,
+        lines: &'r StandingLines,
+        snapshot: &'r Snapshot,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &'r RecordedEntry> {
+        self.entries.iter().filter(move |entry| {
+            let is_over = entry.is_disabled || entry.until.is_some_and(|until| until <= now);
+            let is_hidden = is_over || is_of_disabled(&entry.sources, snapshot) || self.hides(entry.id);
+            !is_hidden && entry.replaced_by(lines).is_none()
+        })
+    }
+
+    /// True if entries were recorded.
+    pub(crate) fn has_entries(&self) -> bool {
+        !self.entries.is_empty()
     }
 
     /// True if nothing was recorded.
@@ -154,6 +204,12 @@ impl Recorded {
         let corrects = |entry: &RecordedEntry| !entry.is_disabled && entry.replaces.contains(&id);
         self.disabled.contains(&id) || self.entries.iter().any(corrects)
     }
+}
+
+/// True if a message of `sources` is disabled.
+pub(super) fn is_of_disabled(sources: &[NodeRange], snapshot: &Snapshot) -> bool {
+    let is_hidden = |node| snapshot.tree.node(node).is_none_or(|of| of.is_disabled);
+    sources.iter().any(|run| run.iter().any(is_hidden))
 }
 
 /// Numbers of the notes about entries, by conversation, so that others are read once. Their texts are not kept, since

@@ -84,8 +84,10 @@ pub(crate) async fn assemble(
         snapshot,
         learned,
         recorded: OnceLock::new(),
+        entries: Vec::new(),
         notices: followed.collect(),
     };
+    assembly.entries = assembly.entries(question).await?;
     let kept_tokens = assembly.kept_tokens().await?;
     let coarse = assembly.history(0, 0, kept_tokens, manages).await?;
     let judged = assembly.judge(question, &coarse.shown).await;
@@ -150,6 +152,8 @@ pub(super) struct Assembly<'a> {
     pub(super) learned: Learned,
     /// Recorded changes of standing lines, once they are read.
     pub(super) recorded: OnceLock<Recorded>,
+    /// Recorded entries for the question.
+    pub(super) entries: Vec<Part>,
     notices: Vec<Notice>,
 }
 
@@ -190,10 +194,13 @@ impl Assembly<'_> {
         self.snapshot.tree.last_prompt().filter(|asked| *asked < end.first())
     }
 
-    /// Tokens of all rules, so that their number does not depend on the history, and of the user's last message.
+    /// Tokens of all rules and recorded entries, so that their number does not depend on the history, and of the user's
+    /// last message.
     async fn kept_tokens(&self) -> Result<u32, MemoryError> {
         let (_, rules) = self.standing(&[], self.options.budget).await?;
-        Ok(rules + self.asked().map_or(0, |asked| self.cost_beside(NodeRange::single(asked))))
+        Ok(rules
+            + self.entry_tokens(&self.entries)
+            + self.asked().map_or(0, |asked| self.cost_beside(NodeRange::single(asked))))
     }
 
     /// The manager's view of `left` tokens more than `tokens` where possible, and within the budget next to the question
@@ -271,7 +278,7 @@ impl Assembly<'_> {
                 let (kind, nodes) = (PieceKind::Summary(summary.body.level), summary.body.span);
                 let said_as = render::said_as(&self.snapshot, nodes);
                 let body = Body::Summary { summary, from: *from, to: *to, said_as };
-                Part { kind, elsewhere: None, nodes, source: *source, reason, body }
+                Part { kind, elsewhere: None, nodes, source: *source, reason, changed_by: None, body }
             }
             ViewBody::Lost(nodes) => Part::lost(*nodes, &reason),
             ViewBody::Omitted(nodes) => Part::omitted(*nodes, &reason),

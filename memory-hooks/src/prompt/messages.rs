@@ -33,9 +33,7 @@ pub(super) fn request(prompt: &Prompt, model: Option<&str>) -> ChatRequest {
         match &part.body {
             _ if !part.kind.is_history() => transcript.say(&piece.text),
             Body::Message(node) => transcript.add(node, thinned.get(&node.id).unwrap_or(&node.message), &piece.text),
-            Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => {
-                transcript.stand_for(&piece.text)
-            }
+            _ => transcript.stand_for(&piece.text),
         }
     }
     transcript.close(rest).system(prompt.instructions().map(str::to_owned))
@@ -73,12 +71,7 @@ impl<'a> Transcript<'a> {
     fn new(history: &[Part], for_model: Option<&'a str>) -> Self {
         let model = |part: &Part| match &part.body {
             Body::Message(node) if node.message.role == Role::Assistant => Some(node.message.speaker.clone()),
-            Body::Message(_)
-            | Body::Summary { .. }
-            | Body::Excerpt { .. }
-            | Body::Lost
-            | Body::Omitted
-            | Body::Disabled => None,
+            _ => None,
         };
         let models: BTreeSet<_> = history.iter().filter_map(model).collect();
         Self { model: for_model, names_models: models.len() > 1, ..Self::default() }

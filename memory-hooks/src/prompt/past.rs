@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, ERASED, Node, NodeId, NodeRange, Role, Summary, SummaryId, Timestamp,
+    ConversationId, ERASED, Node, NodeId, NodeRange, NoteId, Role, Summary, SummaryId, Timestamp,
     port::{Losses, Notice, StoreError},
     view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
@@ -15,6 +15,7 @@ use super::{Piece, PieceKind, Prompt};
 use crate::{
     Difference, MemoryError, ViewError,
     kept_out::Redactor,
+    ledger::RecordedEntry,
     parts::Parts,
     render::{self, Elsewhere, Layout, Part, Tail, summary_part},
     shorten::TextLimits,
@@ -153,6 +154,12 @@ impl Past<'_> {
                 Shown::Disabled(nodes) => vec![Part::disabled(nodes, WHY)],
                 Shown::Excerpt { node, at, bytes } => self.excerpt(run.shown, node, at, bytes.into()).await?,
                 Shown::Part { node, at, bytes } => self.excerpt(run.shown, node, at, bytes).await?,
+                Shown::Entry(note) => self.entry(note).await?,
+                Shown::Changed { by, .. } => {
+                    let before = all.last_mut().and_then(|(_, parts): &mut (_, Vec<Part>)| parts.last_mut());
+                    before.into_iter().for_each(|part| part.changed_by = Some(by));
+                    Vec::new()
+                }
             };
             all.push((run, of_run));
         }
@@ -254,6 +261,20 @@ impl Past<'_> {
             }
         }
         Ok(parts)
+    }
+
+    /// A recorded entry as it was, even if it was replaced or disabled since.
+    async fn entry(&mut self, note: NoteId) -> Result<Vec<Part>, MemoryError> {
+        let read = self.parts.store.notes(self.conversation, note, note).await?;
+        let entry = read.into_iter().next().and_then(|note| RecordedEntry::of_note(&note));
+        let Some(entry) = entry else {
+            if !self.body.is_erased() {
+                self.differences.push(Difference::Text(Shown::Entry(note)));
+            }
+            return Ok(Vec::new());
+        };
+        let (entry, note) = entry.shown(self.conversation, self.redactor);
+        Ok(vec![Part::entry(entry, note, WHY.to_owned())])
     }
 
     fn note_disabled(&mut self, nodes: &[Node]) {

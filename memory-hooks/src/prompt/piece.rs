@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use memory_core::{ConversationId, Level, NodeRange, SourceClass, SummaryId, Timestamp};
+use memory_core::{ConversationId, Level, NodeId, NodeRange, NoteId, SourceClass, SummaryId, Timestamp};
+
+use crate::EntryId;
 
 /// The kind of a piece of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +22,8 @@ pub enum PieceKind {
     Disabled,
     /// A part of an earlier message that still holds: an instruction, a preference, a decision, an open question.
     Standing,
+    /// A recorded entry of the ledger: a rule, or one that bears on the question.
+    Entry,
     /// A message recalled for the question, or pinned, verbatim.
     Recalled,
     /// The question.
@@ -32,7 +36,8 @@ pub enum PieceKind {
 pub enum PromptPart {
     /// The whole history, in which each message is in exactly one piece, in order.
     History,
-    /// Earlier instructions, preferences, decisions and open questions that still hold, in order.
+    /// Earlier instructions, preferences, decisions and open questions that still hold, and recorded entries, each in
+    /// order.
     Standing,
     /// Messages recalled for the question, or pinned, in order.
     Recalled,
@@ -46,7 +51,7 @@ impl PieceKind {
     pub const fn part(self) -> PromptPart {
         match self {
             Self::Message | Self::Summary(_) | Self::Lost | Self::Omitted | Self::Disabled => PromptPart::History,
-            Self::Standing => PromptPart::Standing,
+            Self::Standing | Self::Entry => PromptPart::Standing,
             Self::Recalled => PromptPart::Recalled,
             Self::Question => PromptPart::Question,
         }
@@ -59,7 +64,7 @@ impl PieceKind {
     }
 
     /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `disabled`,
-    /// `standing`, `recalled` or `question`.
+    /// `standing`, `entry`, `recalled` or `question`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -71,6 +76,7 @@ impl PieceKind {
             Self::Omitted => "omitted",
             Self::Disabled => "disabled",
             Self::Standing => "standing",
+            Self::Entry => "entry",
             Self::Recalled => "recalled",
             Self::Question => "question",
         }
@@ -85,12 +91,19 @@ pub struct Piece {
     pub kind: PieceKind,
     /// Other conversation that the piece was recalled from; `None` for the prompt's own.
     pub conversation: Option<ConversationId>,
-    /// Nodes that the piece shows or represents; `None` for the question.
+    /// Nodes that the piece shows or represents, or that an entry came from; `None` for the question and for an entry
+    /// without sources.
     pub nodes: Option<NodeRange>,
     /// Number of the summary, for a summary.
     pub summary: Option<SummaryId>,
     /// Bytes of the message's text that a standing line shows; `None` for other pieces.
     pub excerpt: Option<Range<usize>>,
+    /// Id of the entry, for an entry.
+    pub entry: Option<EntryId>,
+    /// Note of the entry.
+    pub(crate) note: Option<NoteId>,
+    /// Later message that changes what a recalled one says.
+    pub changed_by: Option<NodeId>,
     /// Name or role of the speaker, as shown, but `tool` for a user's message that holds only results of tools; `None`
     /// for summaries, which name their speakers in their text, for the question and for lost messages.
     pub speaker: Option<String>,
@@ -117,6 +130,9 @@ impl Piece {
             nodes: None,
             summary: None,
             excerpt: None,
+            entry: None,
+            note: None,
+            changed_by: None,
             speaker: None,
             times: None,
             source: None,
@@ -128,9 +144,12 @@ impl Piece {
 
     /// Id of the piece, the same in every prompt that shows it: `message 7`, `summary 3` (the summary's own number),
     /// `message 7, bytes 12-40` for a standing line, `messages 7-12` for lost ones, `message 7 of trip` for one of
-    /// another conversation, `question`.
+    /// another conversation, `entry e7`, `question`.
     #[must_use]
     pub fn id(&self) -> String {
+        if let Some(entry) = self.entry {
+            return format!("entry {entry}");
+        }
         let nodes = self.nodes.map(|nodes| {
             let name = if nodes.count() == 1 { "message" } else { "messages" };
             let of = self.conversation.as_ref().map(|conversation| format!(" of {conversation}")).unwrap_or_default();

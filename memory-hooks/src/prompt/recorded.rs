@@ -9,7 +9,7 @@ use memory_core::{
     view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
 
-use super::{Piece, PieceKind, Prompt};
+use super::{Piece, PieceKind, Prompt, PromptPart};
 use crate::parts::Parts;
 
 /// Records the view of a prompt, unless it equals the last recorded view. A view that cannot be recorded is still
@@ -60,7 +60,7 @@ async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc
 fn draft(parts: &Parts, prompt: &Prompt, salt: Salt) -> ViewDraft {
     let history = prompt.pieces.iter().filter(|piece| piece.kind.is_history());
     let beside = |piece: &&Piece| {
-        matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled) && piece.conversation.is_none()
+        matches!(piece.kind.part(), PromptPart::Standing | PromptPart::Recalled) && piece.conversation.is_none()
     };
     // Pieces before a later message are attached to that message.
     let end = prompt.pieces.iter().rposition(|piece| piece.kind.is_history()).map_or(0, |last| last + 1);
@@ -120,6 +120,9 @@ fn runs<'a>(pieces: impl Iterator<Item = &'a Piece>, salt: &Salt) -> Vec<ShownRu
             }
             _ => runs.push((next, vec![&piece.text])),
         }
+        if let Some((by, nodes)) = piece.changed_by.zip(piece.nodes) {
+            runs.push((Shown::Changed { node: nodes.first(), by }, Vec::new()));
+        }
     }
     runs.into_iter().map(|(shown, texts)| ShownRun { shown, check: run_check(salt, texts) }).collect()
 }
@@ -143,6 +146,7 @@ fn shown(piece: &Piece) -> Option<Shown> {
             let (at, bytes) = (u32::try_from(part.start).ok()?, u16::try_from(part.len()).ok()?);
             Some(Shown::Excerpt { node, at, bytes })
         }
+        PieceKind::Entry => piece.note.map(Shown::Entry),
         PieceKind::Question => None,
     }
 }

@@ -131,15 +131,7 @@ impl Assembly<'_> {
     /// The standing lines next to messages that are shown verbatim, and their cost.
     pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
         let none = Recorded::default();
-        let recorded = match self.recorded.get() {
-            Some(recorded) => recorded,
-            None if self.learned.lines.is_empty() => &none,
-            None => {
-                let state = self.parts.store.conversation(self.conversation).await?;
-                let read = Recorded::read(&*self.parts.store, &self.parts.ledger_notes, &state).await?;
-                self.recorded.get_or_init(|| read)
-            }
-        };
+        let recorded = if self.learned.lines.is_empty() { &none } else { self.recorded().await? };
         let wanted = StandingRequest {
             conversation: self.conversation,
             lines: &self.learned.lines,

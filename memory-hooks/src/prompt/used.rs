@@ -16,12 +16,12 @@ impl Prompt {
         conversations.dedup();
         MemoryUsed::new(of(is_remembered).map(Piece::id).collect())
             .recalled(count(|kind| kind == PieceKind::Recalled))
-            .standing(count(|kind| kind == PieceKind::Standing))
+            .standing(count(|kind| matches!(kind, PieceKind::Standing | PieceKind::Entry)))
             .summaries(count(|kind| matches!(kind, PieceKind::Summary(_))))
             .conversations(conversations)
     }
 }
 
 fn is_remembered(kind: PieceKind) -> bool {
-    matches!(kind, PieceKind::Recalled | PieceKind::Standing | PieceKind::Summary(_))
+    matches!(kind, PieceKind::Recalled | PieceKind::Standing | PieceKind::Entry | PieceKind::Summary(_))
 }

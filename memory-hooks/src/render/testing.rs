@@ -31,6 +31,7 @@ pub(super) fn summary(first: u64, last: u64, level: Level, text: &str, line_coun
         nodes: nodes(first, last),
         source: None,
         reason: String::new(),
+        changed_by: None,
         body: Body::Summary { summary, from: at, to: at, said_as: None },
     }
 }

@@ -8,11 +8,11 @@ use memory_core::{Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp
 use regex::Regex;
 
 use super::{
-    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, FIRST_STANDING_LEAD, FURTHER_LEAD, LONGEST_NAME, Layout,
-    NONE_RECALLED, Part, QUESTION, RECALL_LEAD, SAYS_NONE, STANDING_LEAD, Tail, Written, end_line, escape_lines,
-    is_line_break, marks, own_lines,
+    Body, ELSEWHERE_LEAD, ENTRIES_LEAD, FENCE_CLOSE, FENCE_OPEN, FIRST_STANDING_LEAD, FURTHER_LEAD, LONGEST_NAME,
+    Layout, NONE_RECALLED, Part, QUESTION, RECALL_LEAD, SAYS_NONE, STANDING_LEAD, Tail, Written, end_line,
+    escape_lines, is_line_break, marks, own_lines,
 };
-use crate::{Piece, PieceKind};
+use crate::{EntryId, LedgerEntry, Piece, PieceKind};
 
 const VERBATIM_LEAD: &str = "Conversation so far, oldest first, word for word. A message without a number follows the one \
                              before it.";
@@ -43,15 +43,17 @@ pub(super) fn write(layout: Layout, parts: &[Part], tail: &Tail<'_>, count: &dyn
     // Parts of other conversations come last and do not change the text before them.
     let (parts, elsewhere) = parts.split_at(parts.partition_point(|part| part.elsewhere.is_none()));
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
-    let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
+    let [standing, entries, recalled] = sections(beside);
     let offset = offset(parts);
     let mut writer = Writer::new(layout, offset, count);
     writer.lines.push(lead(layout, history));
     writer.write(history);
-    if !standing.is_empty() {
-        end_line(&mut writer.lines);
-        writer.lines.push(format!("{}\n", standing_lead(layout)));
-        writer.write(standing);
+    for (lead, lines) in [(standing_lead(layout), standing), (ENTRIES_LEAD, entries)] {
+        if !lines.is_empty() {
+            end_line(&mut writer.lines);
+            writer.lines.push(format!("{lead}\n"));
+            writer.write(lines);
+        }
     }
     if layout.has(SAYS_NONE) {
         end_line(&mut writer.lines);
@@ -100,10 +102,26 @@ pub(super) fn write_running(layout: Layout, parts: &[Part], tail: &Tail<'_>, cou
 
 /// The standing lines alone, with the lines around them.
 pub(super) fn standing(layout: Layout, parts: &[Part]) -> Vec<String> {
+    below(layout, standing_lead(layout), parts)
+}
+
+/// The recorded entries alone, with the lines around them.
+pub(super) fn entries(layout: Layout, parts: &[Part]) -> Vec<String> {
+    below(layout, ENTRIES_LEAD, parts)
+}
+
+fn below(layout: Layout, lead: &str, parts: &[Part]) -> Vec<String> {
     let mut writer = Writer::new(layout, offset(parts), &|_| 0);
-    writer.lines.push(format!("\n{}\n", standing_lead(layout)));
+    writer.lines.push(format!("\n{lead}\n"));
     writer.write(parts);
     writer.lines
+}
+
+/// Standing lines, recorded entries and recalled messages, in this order in `parts`.
+fn sections(parts: &[Part]) -> [&[Part]; 3] {
+    let (standing, rest) = parts.split_at(parts.partition_point(|part| part.kind == PieceKind::Standing));
+    let (entries, recalled) = rest.split_at(rest.partition_point(|part| part.kind == PieceKind::Entry));
+    [standing, entries, recalled]
 }
 
 fn lead(layout: Layout, history: &[Part]) -> String {
@@ -155,7 +173,7 @@ fn speakers(parts: &[Part]) -> Option<String> {
 fn offset(parts: &[Part]) -> i32 {
     let own = |part: &Part| match &part.body {
         Body::Message(node) => node.message.utc_offset(),
-        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => None,
+        _ => None,
     };
     parts.iter().find_map(own).unwrap_or_default()
 }
@@ -215,6 +233,7 @@ impl<'a> Writer<'a> {
                     self.further_rules(part, more);
                 }
                 Body::Excerpt { node, bytes, text } => self.excerpt(part, node, bytes, text),
+                Body::Entry { entry, .. } => self.entry(part, entry),
                 Body::Lost => self.gap(part, "lost"),
                 Body::Omitted => self.gap(part, "not shown"),
                 Body::Disabled => self.gap(part, "disabled"),
@@ -231,10 +250,12 @@ impl<'a> Writer<'a> {
     /// Standing lines and recalled messages between messages of the history, which keeps its day.
     fn beside(&mut self, parts: &[Part]) {
         let dated = self.dated.take();
-        let (standing, recalled) = parts.split_at(parts.partition_point(|part| part.kind == PieceKind::Standing));
-        if !standing.is_empty() {
-            self.lines.push(format!("{}\n", standing_lead(self.layout)));
-            self.write(standing);
+        let [standing, entries, recalled] = sections(parts);
+        for (lead, lines) in [(standing_lead(self.layout), standing), (ENTRIES_LEAD, entries)] {
+            if !lines.is_empty() {
+                self.lines.push(format!("{lead}\n"));
+                self.write(lines);
+            }
         }
         if !recalled.is_empty() {
             self.lines.push(format!("{RECALL_LEAD}\n{FENCE_OPEN}\n"));
@@ -265,7 +286,10 @@ impl<'a> Writer<'a> {
         let mut text = std::mem::take(&mut self.above) + &day;
         let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
         let is_cited = !self.layout.is_first() && part.kind == PieceKind::Recalled;
-        let name = label(&node.message);
+        let mut name = label(&node.message);
+        if let Some(by) = part.changed_by {
+            let _ = write!(name, "; changed by message {by}");
+        }
         if !follows || is_cited || node.id.get().is_multiple_of(NUMBERED) {
             let _ = write!(text, "[Message {}{}, {name}]: ", self.mark, node.id);
         } else {
@@ -315,6 +339,30 @@ impl<'a> Writer<'a> {
         self.line(part, format!("[Message {}, {name}{day}]: {opens}{}{closes}\n", node.id, escape(text)));
     }
 
+    /// `[Fact e7, person Ana, 2026-03-05, from message 2, in place of message 1]: The cat is eleven.`
+    fn entry(&mut self, part: &Part, entry: &LedgerEntry) {
+        let mut text = format!("[{} {}", capital(entry.kind.as_str()), entry.id);
+        let by = plain(&entry.by.to_string());
+        let _ = write!(text, ", {}", by.trim());
+        for (what, at) in [("", entry.since), ("until ", entry.until)] {
+            if let Some(day) = at.and_then(|at| at.civil(self.offset)) {
+                let _ = write!(text, ", {what}{}", day.date());
+            }
+        }
+        for (index, run) in entry.sources.iter().enumerate() {
+            let _ = write!(text, "{}{}", if index == 0 { ", from message " } else { ", " }, run);
+        }
+        for (index, before) in entry.replaces.iter().enumerate() {
+            let _ = write!(text, "{}", if index == 0 { ", in place of " } else { ", " });
+            let _ = match before {
+                EntryId::Said { node, .. } => write!(text, "message {node}"),
+                EntryId::Recorded(_) => write!(text, "{before}"),
+            };
+        }
+        self.last = None;
+        self.line(part, format!("{text}]: {}\n", escape(&entry.text)));
+    }
+
     /// `Further rules: messages 12, 40, 77.`, below the lead of all standing lines.
     fn further_rules(&mut self, first: &Part, more: &[Part]) {
         let unit = if more.is_empty() { "message" } else { "messages" };
@@ -352,12 +400,12 @@ impl<'a> Writer<'a> {
         let all = || std::iter::once(first).chain(more);
         let mut text = match &first.body {
             Body::Summary { from, .. } => self.heading(*from, None, None),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => String::new(),
+            _ => String::new(),
         };
         let nodes = more.last().map_or(first.nodes, |last| first.nodes.hull(last.nodes));
         let lines = |part: &Part| match &part.body {
             Body::Summary { summary, .. } => summary.body.metadata.line_count,
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => 0,
+            _ => 0,
         };
         let lines: u64 = all().map(lines).sum();
         let _ = write!(text, "{}: ", capitalized(nodes));
@@ -411,6 +459,11 @@ fn told(text: &str, said_as: Option<Role>) -> String {
 
 fn counted(lines: u64) -> String {
     format!("{lines} {}", if lines == 1 { "line" } else { "lines" })
+}
+
+/// A word with a capital.
+fn capital(word: &str) -> String {
+    word.chars().next().map(|first| first.to_uppercase().chain(word.chars().skip(1)).collect()).unwrap_or_default()
 }
 
 /// `Message 7`, `Messages 7-12`.

@@ -121,7 +121,7 @@ async fn held(
             let body = &view.body;
             let titles = body.elsewhere.iter().filter_map(|other| other.title.as_ref());
             let matches = pattern.is_in(&body.question) || titles.into_iter().any(|title| pattern.is_in(title));
-            if matches && !body.may_hold(&target.nodes) {
+            if matches && !body.may_hold(&target.nodes, &[]) {
                 let asked_before = (body.nodes + 1).min(state.nodes);
                 add(HeldIn::View, Some(view.id.get()), Some(format!("memory erase -c {id} {asked_before}")));
             }

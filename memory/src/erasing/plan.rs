@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use memory_core::{
     ConversationId, Node, NodeId, NodeRange, NodeSet, NoteId, ViewId,
     port::{ConversationState, Note, NoteChange, Revision, StoreError},
+    view::ViewDraft,
 };
 
 use super::{EraseError, EraseRequest, ErasurePlan, ErasureTarget, matching::matching};
@@ -125,21 +126,22 @@ async fn target(
     // Their texts are not needed, and a long conversation has thousands.
     let there = parts.store.changes(id, Revision::default()).await?;
     let summaries = there.summaries.iter().filter(|summary| covers(summary.span)).count();
+    let goes = |note: &Note| is_whole || note.sources.iter().any(|run| covers(*run));
+    let gone: Vec<_> = notes(parts, state).await?.into_iter().filter(goes).collect();
     let mut views = 0;
     if let Some(last) = ViewId::new(state.views) {
         let read = parts.store.views(id, ViewId::FIRST, last).await?;
-        let goes = |body: &memory_core::view::ViewDraft| !body.is_erased() && (is_whole || body.may_hold(&nodes));
+        let runs: Vec<_> = gone.iter().map(|note| [note.id; 2]).collect();
+        let goes = |body: &ViewDraft| !body.is_erased() && (is_whole || body.may_hold(&nodes, &runs));
         views = read.iter().filter(|view| goes(&view.body)).count() as u64;
     }
-    let goes = |note: &&Note| is_whole || note.sources.iter().any(|run| covers(*run));
-    let notes = notes(parts, state).await?.iter().filter(goes).count() as u64;
     Ok(ErasureTarget {
         messages: nodes.iter().map(|run| run.count()).sum(),
         shared_with: shared_with(states, state, &nodes),
         nodes,
         summaries: summaries as u64,
         views,
-        notes,
+        notes: gone.len() as u64,
         is_whole,
         with_title: is_whole && state.title.is_some(),
         ..ErasureTarget::new(id.clone())

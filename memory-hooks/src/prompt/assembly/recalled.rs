@@ -37,6 +37,7 @@ const ROUNDS: usize = 4;
 /// Parts that stand next to a history.
 struct Beside {
     standing: Vec<Part>,
+    entries: Vec<Part>,
     recalled: Vec<Part>,
     pinned: Vec<Part>,
     /// True if words that bear on the question found no room.
@@ -77,7 +78,11 @@ impl Assembly<'_> {
         let taken = [self.question_tokens, frame, media].into_iter().fold(history.tokens, u32::saturating_add);
         let beside = self.options.budget.saturating_sub(taken);
         let (standing, standing_tokens) = self.standing(&history.verbatim, beside).await?;
-        let mut room = beside.saturating_sub(standing_tokens);
+        let mut entries = self.entries.clone();
+        while self.entry_tokens(&entries) > beside.saturating_sub(standing_tokens) {
+            entries.pop();
+        }
+        let mut room = beside.saturating_sub(standing_tokens + self.entry_tokens(&entries));
         // Joined pieces, with the lines that mark gaps, cost more or less than the sum of their parts. If they do not
         // fit, the least valuable excerpt is removed. Only when a single excerpt remains does the room shrink and
         // recall run again.
@@ -98,7 +103,8 @@ impl Assembly<'_> {
             let corrections = self.corrections(&shown, &recalled, of_corrections, &mut losses).await?;
             recalled.extend(corrections);
             let has_no_room = recall.no_room.is_some();
-            let mut beside = Beside { standing: standing.clone(), recalled, pinned, has_no_room };
+            let (standing, entries) = (standing.clone(), entries.clone());
+            let mut beside = Beside { standing, entries, recalled, pinned, has_no_room };
             let mut prompt = self.close(history, &beside, most);
             while prompt.tokens > most
                 && let Some(least) = take_least(&mut recall.excerpts)
@@ -125,7 +131,7 @@ impl Assembly<'_> {
         &mut self,
         mut prompt: Prompt,
         coarse: &History,
-        mut beside: Beside,
+        beside: Beside,
         most: u32,
     ) -> Result<Prompt, MemoryError> {
         let least = share_of(self.options.budget, FREE);
@@ -151,7 +157,7 @@ impl Assembly<'_> {
                 part += 1;
                 continue;
             }
-            (prompt, tokens, beside) = (refined, finer.tokens, next);
+            (prompt, tokens) = (refined, finer.tokens);
         }
         Ok(prompt)
     }
@@ -160,7 +166,8 @@ impl Assembly<'_> {
     /// allow that.
     fn close(&self, history: &History, beside: &Beside, most: u32) -> Prompt {
         let has_no_room = beside.has_no_room;
-        let beside = in_order(beside);
+        let mut beside = in_order(beside);
+        self.mark_changed(&mut beside);
         let is_recalled = |part: &Part| part.kind == PieceKind::Recalled;
         let may_recall = self.parts.retriever.is_some() && self.parts.strategy.recalls();
         let asks = !self.tail.question.trim().is_empty() && !is_small_talk(self.tail.question);
@@ -168,6 +175,15 @@ impl Assembly<'_> {
         let shown = history.shown.iter().cloned().chain(beside).collect();
         let prompt = self.written(shown, if says_none { self.layout.saying_none() } else { self.layout });
         if says_none && prompt.tokens > most { self.written(prompt.parts, self.layout) } else { prompt }
+    }
+
+    /// Names the later message that changes what a recalled one says, for a reader who would take it for valid.
+    pub(super) fn mark_changed(&self, parts: &mut [Part]) {
+        let own = parts.iter_mut().filter(|part| part.kind == PieceKind::Recalled && part.elsewhere.is_none());
+        for part in own {
+            let by = self.learned.lines.replaced_by(part.nodes.first());
+            part.changed_by = by.filter(|by| by.get() <= self.nodes);
+        }
     }
 
     /// The user's last message where a long run of steps follows it, and the turns of pinned messages: those that the
@@ -357,6 +373,7 @@ impl Beside {
         let left = |parts: &[Part]| parts.iter().filter(is_new).cloned().collect();
         Self {
             standing: left(&self.standing),
+            entries: self.entries.clone(),
             recalled: left(&self.recalled),
             pinned: left(&self.pinned),
             has_no_room: self.has_no_room,
@@ -364,10 +381,10 @@ impl Beside {
     }
 }
 
-/// Standing lines of messages that are not recalled, then the recalled messages, then those of other conversations,
-/// each in order. The conversation whose last message is the oldest comes first.
+/// Standing lines of messages that are not recalled, then recorded entries, then the recalled messages, then those of
+/// other conversations, each in order. The conversation whose last message is the oldest comes first.
 fn in_order(beside: &Beside) -> Vec<Part> {
-    let Beside { standing, recalled, pinned, .. } = beside;
+    let Beside { standing, entries, recalled, pinned, .. } = beside;
     let (mut elsewhere, mut pieces): (Vec<_>, Vec<_>) =
         recalled.iter().chain(pinned).cloned().partition(|part| part.elsewhere.is_some());
     pieces.sort_by_key(|part| part.nodes);
@@ -379,7 +396,7 @@ fn in_order(beside: &Beside) -> Vec<Part> {
     let is_whole = |part: &Part| matches!(part.body, Body::Message(_));
     let is_recalled = |line: &Part| pieces.iter().any(|part| part.nodes == line.nodes && is_whole(part));
     let standing: Vec<_> = standing.iter().filter(|line| !is_recalled(line)).cloned().collect();
-    [standing, pieces, elsewhere].concat()
+    [standing, entries.clone(), pieces, elsewhere].concat()
 }
 
 /// Removes the excerpt whose best hit is the worst, if there are others.

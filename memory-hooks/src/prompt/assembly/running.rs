@@ -74,7 +74,7 @@ pub(crate) async fn aside(
     if prompt.tokens > options.budget {
         return Err(PlanError::BudgetTooSmall { needed: prompt.tokens, budget: options.budget }.into());
     }
-    running.recalled = recalled.iter().map(|part| part.nodes).collect();
+    running.recalled = recalled_nodes(&recalled);
     Ok(running.finish(prompt).await)
 }
 
@@ -113,6 +113,7 @@ impl<'a> Running<'a> {
             // Read once something is recalled, or the window moves.
             learned: Learned::default(),
             recorded: OnceLock::new(),
+            entries: Vec::new(),
             notices: Vec::new(),
         };
         Ok(Self { assembly, notices: Vec::new(), recalled: Vec::new(), manages: true })
@@ -217,7 +218,7 @@ impl<'a> Running<'a> {
         window.asked = Some(asking);
         let most = share_of(self.assembly.options.budget, self.assembly.options.turn_share);
         let recalled = self.recall(&window, tokens, &question, most).await?;
-        self.recalled = recalled.iter().map(|part| part.nodes).collect();
+        self.recalled = recalled_nodes(&recalled);
         if recalled.is_empty() {
             return Ok((window, tokens));
         }
@@ -237,10 +238,17 @@ impl<'a> Running<'a> {
         let free = self.assembly.options.budget.saturating_sub(tokens);
         let frame = self.assembly.count(&render::recall_frame());
         let question_tokens = self.assembly.count(&render::question_lines(&self.assembly.tail, &window.shown));
-        let room = most.min(free.saturating_sub(question_tokens)).saturating_sub(frame);
-        if question.trim().is_empty() || room == 0 {
+        let free = free.saturating_sub(question_tokens);
+        if question.trim().is_empty() || most.min(free) <= frame {
             return Ok(Vec::new());
         }
+        let is_new = |part: &Part| !window.shown.iter().any(|shown| shown.body == part.body);
+        let mut entries: Vec<_> = self.assembly.entries(question).await?.into_iter().filter(is_new).collect();
+        // They are few and stay, so that they may take more than one message's share.
+        while self.assembly.entry_tokens(&entries) > free / 2 {
+            entries.pop();
+        }
+        let room = most.min(free - self.assembly.entry_tokens(&entries)).saturating_sub(frame);
         let judged = self.assembly.judge(question, &window.shown).await;
         self.notices.extend(judged.notice);
         let (visible, mut losses) = (visible(&window.shown), Losses::default());
@@ -263,7 +271,8 @@ impl<'a> Running<'a> {
         recalled.extend(opened);
         recalled.iter_mut().for_each(|part| self.cut_part(part, window.longest_result));
         recalled.sort_by_key(|part| part.nodes);
-        Ok(recalled)
+        self.assembly.mark_changed(&mut recalled);
+        Ok([entries, recalled].concat())
     }
 
     /// A new window and its tokens: the manager's view within its share of the budget, or everything if that leaves
@@ -277,7 +286,11 @@ impl<'a> Running<'a> {
             let room = budget.saturating_sub(self.tokens(&window));
             let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
             self.assembly.learned = learning::learned(parts, conversation, snapshot).await?;
-            let (lines, _) = self.assembly.standing(&visible(&window.shown), room).await?;
+            let (mut lines, tokens) = self.assembly.standing(&visible(&window.shown), room).await?;
+            let rules = self.assembly.entries("").await?;
+            if tokens + self.assembly.entry_tokens(&rules) <= room {
+                lines.extend(rules);
+            }
             let at = window.shown.iter().rposition(|part| !matches!(part.kind, PieceKind::Message));
             let at = at.map_or(0, |last| last + 1);
             if at < window.shown.len() {
@@ -363,11 +376,16 @@ impl<'a> Running<'a> {
     }
 }
 
+/// The messages among what was recalled for a question.
+fn recalled_nodes(parts: &[Part]) -> Vec<NodeRange> {
+    parts.iter().filter(|part| part.kind == PieceKind::Recalled).map(|part| part.nodes).collect()
+}
+
 /// The last message of the user in the history that begins a prompt, and its place.
 fn last_asking(shown: &[Part]) -> Option<(usize, &Node)> {
     let asks = |part: &'_ Part| match &part.body {
         Body::Message(node) => part.kind == PieceKind::Message && node.message.begins_prompt(),
-        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted | Body::Disabled => false,
+        _ => false,
     };
     let at = shown.iter().rposition(asks)?;
     match &shown.get(at)?.body {

@@ -151,7 +151,7 @@ impl Erased {
 
     /// True if what a view of this conversation recorded at `place` is erased.
     pub(crate) fn hides_view(&self, view: &ViewDraft, place: Location) -> bool {
-        self.after(place).any(|cut| cut.is_whole || view.may_hold(&cut.nodes))
+        self.after(place).any(|cut| cut.is_whole || view.may_hold(&cut.nodes, &cut.notes))
     }
 
     /// True if a view of another conversation, recorded at `place`, shows what is erased here.

@@ -279,7 +279,7 @@ fn a_view_of_version_1_never_changes() {
     let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
     assert_eq!((read.id.get(), &read.body), (7, &draft));
     // A run of no messages, and one beyond the last number that there is.
-    for bad in ["00 04 00", "00 fdffffffffffffffff 02", "07 01 01", "03 00 01", "01 00 01"] {
+    for bad in ["00 04 00", "00 fdffffffffffffffff 02", "09 01 01", "07 00 01", "03 00 01", "01 00 01"] {
         let forged = expected.replacen("00 04 fb2901", bad, 1).replace([' ', '\n'], "");
         let forged: Vec<u8> =
             (0..forged.len()).step_by(2).map(|at| u8::from_str_radix(&forged[at..at + 2], 16).unwrap()).collect();
@@ -305,6 +305,17 @@ fn a_view_of_version_1_never_changes() {
     let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
     assert_eq!(read.body, windowed);
     golden("view of disabled messages", &record, &omitted.replacen("04 03 01", "06 03 01", 1));
+    for (shown, bytes) in [
+        (Shown::Entry(NoteId::after(3)), "07 04 01"),
+        (Shown::Changed { node: node(4), by: node(300) }, "08 04 fb2c01"),
+    ] {
+        let recalled = windowed.clone().recalled(vec![run(shown, 4)]);
+        let record = encode_view(&recalled, ViewId::new(7).unwrap()).unwrap();
+        let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
+        assert_eq!(read.body, recalled);
+        let disabled = expected.replacen("02 03 01", "06 03 01", 1);
+        golden("view with an entry or a remark", &record, &disabled.replacen("00 01 01", bytes, 1));
+    }
 }
 
 #[test]

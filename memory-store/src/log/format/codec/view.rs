@@ -2,7 +2,7 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Hash, NodeRange, SummaryId, Timestamp, ViewId, WrittenBy,
+    Hash, NodeRange, NoteId, SummaryId, Timestamp, ViewId, WrittenBy,
     view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft},
 };
 
@@ -20,6 +20,10 @@ const EXCERPT: u8 = 3;
 const OMITTED: u8 = 4;
 const PART: u8 = 5;
 const DISABLED: u8 = 6;
+/// Kind of an entry, whose first is the number of its note and whose count is 1.
+const ENTRY: u8 = 7;
+/// Kind of a remark, whose count is the number of the later message.
+const CHANGED: u8 = 8;
 
 /// Version 1: a view of only one conversation.
 #[derive(Encode, BorrowDecode)]
@@ -206,6 +210,8 @@ impl WireRun {
             Shown::Lost(nodes) => (LOST, nodes.first().get(), nodes.count()),
             Shown::Excerpt { node, at, bytes } => (EXCERPT, node.get(), u64::from(at) << 16 | u64::from(bytes)),
             Shown::Part { node, at, bytes } => (PART, node.get(), u64::from(at) << 32 | u64::from(bytes)),
+            Shown::Entry(note) => (ENTRY, note.get(), 1),
+            Shown::Changed { node, by } => (CHANGED, node.get(), by.get()),
         };
         Self { what, first, count, check: run.check }
     }
@@ -222,6 +228,9 @@ impl WireRun {
             let (at, bytes) = (half(count >> 32)?, half(count & 0xffff_ffff)?);
             return Ok(ShownRun { shown: Shown::Part { node: node_id(first)?, at, bytes }, check });
         }
+        if what == CHANGED {
+            return Ok(ShownRun { shown: Shown::Changed { node: node_id(first)?, by: node_id(count)? }, check });
+        }
         let last = count.checked_sub(1).and_then(|more| first.checked_add(more));
         let last = last.ok_or("a run of a view is empty or beyond all bounds")?;
         let nodes = || NodeRange::new(node_id(first)?, node_id(last)?).ok_or(CodecError::from("a run is reversed"));
@@ -231,6 +240,7 @@ impl WireRun {
             LOST => Shown::Lost(nodes()?),
             OMITTED => Shown::Omitted(nodes()?),
             DISABLED => Shown::Disabled(nodes()?),
+            ENTRY => Shown::Entry(NoteId::new(first).ok_or("a view shows note 0")?),
             _ => return Err("a run of a view is of an unknown sort: a newer version wrote it".into()),
         };
         Ok(ShownRun { shown, check })
