@@ -12,6 +12,8 @@
 //! 4. [`AgentEvent`] is the event that an agent passes to its hook, and names the transcripts; [`Capture::catch_up`]
 //!    captures the rest of killed sessions, and [`Capture::reminder`] sums up the state of the last conversation.
 //! 5. [`Capture::conversation`] appends messages of a source of the program's own, in batches.
+//! 6. [`Capture::add_document`] adds a [`Document`]: text, Markdown, and with the feature `documents` HTML and PDF, which
+//!    an [`Extractor`] reads in a process of its own.
 //!
 //! # Invariants
 //!
@@ -21,6 +23,7 @@
 //!
 //! # Features
 //!
+//! - `documents`: [`extract`] for HTML and PDF.
 //! - `sqlite`: the databases of OpenClaw and lossless-claw.
 //!
 //! # Non-goals
@@ -30,6 +33,7 @@
 mod appender;
 mod beside;
 mod capture;
+mod documents;
 mod erased;
 mod error;
 mod event;
@@ -42,6 +46,7 @@ mod summaries;
 mod watched;
 
 pub use capture::{Capture, Captured, TranscriptPart, expanded, is_named_as_transcript};
+pub use documents::{AddedDocument, Document, DocumentError, DocumentKind, ExtractError, Extractor, Page, extract};
 pub use error::Error;
 pub use event::{AgentEvent, EventKind};
 pub use files::{FilesRead, ImportReport, Options, TranscriptFiles};

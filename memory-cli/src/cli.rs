@@ -17,10 +17,10 @@ use serde::Serialize;
 use crate::commands::mcp;
 use crate::{
     commands::{
-        append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand, export,
-        facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine, receipt,
-        replay, restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title, vacuum,
-        verify, verify_proof, watch,
+        add, append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand,
+        export, facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine,
+        receipt, replay, restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title,
+        vacuum, verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -45,6 +45,8 @@ struct Cli {
 enum Command {
     /// Append one message to a conversation, which begins with it if it is new
     Append(append::Args),
+    /// Add documents, which search and contexts recall from: text, Markdown, HTML, PDF
+    Add(add::Args),
     /// Read conversations from files into the store
     Import(import::Args),
     /// Take sessions of Claude Code and Codex into the store as they go, without code
@@ -199,6 +201,12 @@ pub fn run(args: Vec<OsString>) -> u8 {
 
 fn run_command(args: &[OsString]) -> u8 {
     catch_panics();
+    if let [_, first, kind] = args
+        && first == add::EXTRACT
+    {
+        let extracted = add::extract_text(&kind.to_string_lossy());
+        return extracted.map_or_else(|error| report(Output { json: false }, &error, None, &[]), |()| 0);
+    }
     // Called first, while this process has one thread.
     memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
@@ -299,6 +307,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
     }
     match command {
         Command::Append(args) => append::run(&args, globals).await,
+        Command::Add(args) => add::run(&args, globals).await,
         Command::Import(args) => import::run(&args, globals).await,
         Command::Hook(args) => hook::run(&args, globals).await,
         Command::Watch(args) => watch::run(&args, globals).await,

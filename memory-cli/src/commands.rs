@@ -1,5 +1,6 @@
 //! The commands, one per file.
 
+pub(crate) mod add;
 pub(crate) mod append;
 pub(crate) mod backup;
 pub(crate) mod bridge;

@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        append, backup, completions, config, demo, disable, doctor, erase, export, facts, find, hook, import, index,
-        man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions, show,
-        stats, vacuum, verify_proof, watch,
+        add, append, backup, completions, config, demo, disable, doctor, erase, export, facts, find, hook, import,
+        index, man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions,
+        show, stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -23,6 +23,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
 
     vec![
         ("Errors", of::<ErrorLine<'_>>()),
+        ("add", of::<add::Answer>()),
         ("append", of::<append::Answer<'_>>()),
         ("backup", of::<memory_store::BackupReport>()),
         ("backup --lost", of::<backup::Lost<'_>>()),

@@ -19,6 +19,8 @@ pub enum Mark {
     /// A conversation whose messages are notes, as versions without [notes](crate::port::Note) kept them. Nothing sets
     /// it any more.
     Companion,
+    /// A document that a person added, in chunks: lists, `last` and the ledger leave it out; searches find it.
+    Document,
 }
 
 impl Mark {
@@ -35,6 +37,7 @@ impl Mark {
             Self::Important => "memory:important",
             Self::Archived => "memory:archived",
             Self::Companion => "memory:companion",
+            Self::Document => "memory:document",
         }
     }
 
@@ -70,6 +73,12 @@ impl ConversationState {
     #[must_use]
     pub fn is_marked(&self, mark: Mark) -> bool {
         self.tags.iter().any(|tag| tag == mark.tag())
+    }
+
+    /// True if somebody speaks in it: it is neither of notes nor a document.
+    #[must_use]
+    pub fn is_talk(&self) -> bool {
+        !self.is_of_notes() && !self.is_marked(Mark::Document)
     }
 
     /// Its tags without the reserved ones, sorted.

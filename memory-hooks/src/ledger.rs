@@ -147,7 +147,7 @@ impl Memory {
         let (scope, request) = (scope.clone(), request.clone());
         self.call(move |this| async move {
             let (mut ledger, mut base) = (Ledger::default(), None);
-            for state in scope.states(&*this.parts.store).await?.into_iter().filter(|state| !state.is_of_notes()) {
+            for state in scope.states(&*this.parts.store).await?.into_iter().filter(ConversationState::is_talk) {
                 let (known, losses) = of_conversation(&this.parts, &state, &request).await?;
                 ledger.entries.extend(known.into_iter().map(|known| known.entry));
                 ledger.notices.extend(losses.notice(&state.id));

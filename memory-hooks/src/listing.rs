@@ -35,6 +35,8 @@ pub struct ListOptions {
     pub important: bool,
     /// True to list archived conversations, too.
     pub archived: bool,
+    /// True for the documents that were added instead of the conversations.
+    pub documents: bool,
     /// Number of conversations to skip before the first one, for the next page.
     pub skip: usize,
     /// Most conversations to list.
@@ -42,9 +44,9 @@ pub struct ListOptions {
 }
 
 impl Default for ListOptions {
-    /// Fifty conversations of any tags that are not archived.
+    /// Fifty conversations of any tags that are neither archived nor documents.
     fn default() -> Self {
-        Self { tags: Vec::new(), important: false, archived: false, skip: 0, limit: 50 }
+        Self { tags: Vec::new(), important: false, archived: false, documents: false, skip: 0, limit: 50 }
     }
 }
 
@@ -53,12 +55,14 @@ impl ListOptions {
         tags: Vec<String>,
         const important: bool,
         const archived: bool,
+        const documents: bool,
         const skip: usize,
         const limit: usize,
     }
 
     fn admit(&self, state: &ConversationState) -> bool {
-        Filter::default().tags(self.tags.clone()).admits_tags(&state.tags)
+        self.documents == state.is_marked(Mark::Document)
+            && Filter::default().tags(self.tags.clone()).admits_tags(&state.tags)
             && (self.archived || !state.is_marked(Mark::Archived))
             && !state.is_of_notes()
             && (!self.important || state.is_marked(Mark::Important))

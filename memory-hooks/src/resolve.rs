@@ -103,7 +103,7 @@ fn by_id(states: &[ConversationState], name: &str) -> Meant {
         return Meant::One(exact.id.clone());
     }
     if name == LAST {
-        let goes_on = |state: &ConversationState| !state.is_marked(Mark::Archived) && !state.is_of_notes();
+        let goes_on = |state: &ConversationState| !state.is_marked(Mark::Archived) && state.is_talk();
         let latest = by_last_update(states.to_vec()).into_iter().find(goes_on);
         return latest.map_or(Meant::Nobody, |state| Meant::One(state.id));
     }

@@ -210,7 +210,7 @@ pub(crate) async fn read(
         let Some(run) = run else { break };
         let read = parts.store.readable_nodes(id, run).await?;
         losses.extend(&read.losses);
-        let is_said = |node: &&Node| !node.is_hidden() && until.is_none_or(|until| node.at <= until);
+        let is_said = |node: &&Node| learning::speaks(node) && until.is_none_or(|until| node.at <= until);
         read.nodes.iter().filter(is_said).for_each(|node| reader.add(node, total));
         first = last + 1;
     }

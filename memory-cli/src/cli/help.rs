@@ -9,7 +9,7 @@ pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
 /// The commands by purpose, each once.
 const GROUPS: [(&str, &[&str]); 8] = [
-    ("Begin", &["demo", "append", "import", "hook", "watch", "help"]),
+    ("Begin", &["demo", "append", "import", "add", "hook", "watch", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
     (
         "Read and arrange",

@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// the Rome trip"), at most three; a notice names them. Those of other owners are never followed
     #[arg(long, conflicts_with = "as_of")]
     follow_mentions: bool,
+    /// Recall nothing from the documents that were added (`memory add`)
+    #[arg(long, conflicts_with = "as_of")]
+    no_documents: bool,
     /// The most tokens of the whole context, the question included
     #[arg(long, value_name = "TOKENS", default_value_t = PromptOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -198,6 +201,7 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let scope = args.others.scope(&runtime).await?;
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
     options.follow_mentions = args.follow_mentions;
+    options.documents = !args.no_documents;
     options.smart_context = config.chat.smart_context;
     options.instructions.clone_from(&args.system);
     let mut context = match (args.turn, question) {

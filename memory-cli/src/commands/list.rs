@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Archived ones as well
     #[arg(long)]
     archived: bool,
+    /// The documents that were added instead (`memory add`)
+    #[arg(long)]
+    documents: bool,
     /// The most conversations
     #[arg(long, value_name = "N", default_value = "50")]
     limit: NonZeroUsize,
@@ -42,6 +45,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .tags(args.tag.clone())
         .important(args.important)
         .archived(args.archived)
+        .documents(args.documents)
         .limit(args.limit.get());
     let listing = runtime.memory.list(options).await?;
     let output = globals.output;
@@ -50,7 +54,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return Ok(output.value(&Noted { answer: &listing, notices: &news })?);
     }
     if listing.conversations.is_empty() {
-        output.line(if !args.tag.is_empty() || args.important || listing.archived > 0 {
+        output.line(if args.documents {
+            "no document yet: `memory add FILE` adds one"
+        } else if !args.tag.is_empty() || args.important || listing.archived > 0 {
             "no conversation is so"
         } else {
             "no conversation yet"

@@ -138,7 +138,7 @@ pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow:
 
 /// The only conversation in the store; with several, an error states `how` to say which.
 async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
-    match all(runtime).await?.as_slice() {
+    match talks(runtime).await?.as_slice() {
         [only] => Ok(only.clone()),
         [] => {
             let why = "the store holds no conversation: `memory import` and `memory append` begin one";
@@ -152,9 +152,15 @@ async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
     }
 }
 
-/// All conversations in which somebody spoke, by name.
+/// All conversations in which somebody spoke, and documents, by name.
 pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
-    let spoken = states(runtime).await?.into_iter().filter(|state| !state.is_of_notes());
+    let read = states(runtime).await?.into_iter().filter(|state| !state.is_of_notes());
+    Ok(read.map(|state| state.id).collect())
+}
+
+/// All conversations in which somebody spoke, by name.
+pub(super) async fn talks(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
+    let spoken = states(runtime).await?.into_iter().filter(ConversationState::is_talk);
     Ok(spoken.map(|state| state.id).collect())
 }
 

@@ -29,7 +29,7 @@ pub(crate) const CONFIGURE: &str = "configure";
 const OF_COMMANDS: [(&str, &str); 14] = [
     ("bridge", "max-line caller-model caller-window caller-requests"),
     ("browse", "limit"),
-    ("context", "budget radius least-share follow-mentions no-record"),
+    ("context", "budget radius least-share follow-mentions no-documents no-record"),
     ("find", "limit context max-seconds"),
     ("hook", "budget"),
     ("import", "no-embed max-line max-piped"),
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 66] = [
+        const OF_A_CALL: [&str; 67] = [
             "again",
             "agent",
             "all",
@@ -236,6 +236,7 @@ mod tests {
             "from",
             "here",
             "http",
+            "documents",
             "important",
             "json",
             "keep",

@@ -166,6 +166,11 @@ const CASES: &[Case] = &[
         assert!(refused(store, &["import", "--store", &other, &export]).contains("\\u{202e} at byte 0"));
         succeed(store, &["import", "--store", &other, "--conversation", "fit", &export], false);
     }),
+    ("add", |store| {
+        let file = store.file(HIDDEN_NAME, H);
+        succeed(store, &["add", &file], false);
+        refused(store, &["add", H]);
+    }),
     ("append", |store| {
         succeed(store, &["append", "--conversation", HIDDEN_NAME, "--speaker", H, H], false);
         refused(store, &["append", "--conversation", H, "x"]);

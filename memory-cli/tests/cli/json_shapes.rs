@@ -241,6 +241,7 @@ fn every_command_prints_what_its_schema_says() {
     check.json(&store, "import", &["import", "--format", "jsonl", &file]);
     let root = check.json(&store, "verify", &["verify"])["root"].as_str().unwrap().to_owned();
     let words = "The train. Always name the platform when you answer.";
+    check.json(&store, "add", &["add", &store.file("gate.md", "The gate closes at nine.")]);
     check.json(&store, "append", &["append", "-c", "trip", "--speaker", "Ana", "--metadata", "{\"a\": 0.25}", words]);
     check.json(
         &store,

@@ -15,6 +15,7 @@ mod configuration;
 mod credentials;
 mod databases;
 mod disabling;
+mod documents;
 mod erasing;
 mod eval_data;
 mod exchange;

@@ -7,8 +7,8 @@ mod running;
 use std::{collections::BTreeMap, sync::OnceLock};
 
 use memory_core::{
-    ConversationId, Node, NodeId, NodeRange,
-    port::{Conversations, Losses, ManagedView, Notice, Scope, ViewBody, ViewPiece, ViewRequest},
+    ConversationId, Mark, Node, NodeId, NodeRange,
+    port::{ConversationState, Conversations, Losses, ManagedView, Notice, Scope, ViewBody, ViewPiece, ViewRequest},
 };
 
 pub(crate) use self::running::{aside, turn, visible, window_of};
@@ -60,7 +60,8 @@ pub(crate) async fn assemble(
         true => mention::mentioned(parts, conversation, question, now).await?,
         false => Vec::new(),
     };
-    let options = options.also_of(mentions.iter().map(|mention| mention.conversation.clone()));
+    let documents = documents(parts, conversation, &options).await?;
+    let options = options.also_of(mentions.iter().map(|mention| mention.conversation.clone()).chain(documents));
     let followed = mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by });
     let scope = within(parts, conversation, &options).await?;
     let learned = match snapshot.tree.tokens() <= u64::from(options.budget) {
@@ -95,6 +96,22 @@ pub(crate) async fn assemble(
     let prompt = assembly.prompt_with_recall(coarse, &judged.turns).await?;
     assembly.announce(&prompt).await;
     Ok(prompt)
+}
+
+/// The added documents to recall from: those of the conversation's owner, or of none.
+async fn documents(
+    parts: &Parts,
+    conversation: &ConversationId,
+    options: &PromptOptions,
+) -> Result<Vec<ConversationId>, MemoryError> {
+    if !options.documents || parts.retriever.is_none() || matches!(options.scope, Conversations::All) {
+        return Ok(Vec::new());
+    }
+    let owner = parts.store.conversation(conversation).await?.owner;
+    let is_one = |state: &ConversationState| {
+        state.is_marked(Mark::Document) && state.owner == owner && state.id != *conversation
+    };
+    Ok(parts.store.conversations().await?.into_iter().filter(is_one).map(|state| state.id).collect())
 }
 
 /// The other conversations that are recalled from; `None` if there are none. Conversations of different owners are

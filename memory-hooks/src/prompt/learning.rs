@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, plan::Tree};
+use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, SourceClass, plan::Tree};
 use memory_strategies::{Speaker, StandingLines, standing};
 
 use crate::{MemoryError, learned::Learned, ports::Ports, snapshot_cache::Snapshot};
@@ -28,7 +28,7 @@ pub(crate) async fn learned(
     let in_a_row = in_a_row(total, learned.seen);
     for run in unread(&snapshot.tree, learned.seen) {
         let read = ports.store.readable_nodes(conversation, run).await?;
-        for node in read.nodes.iter().filter(|node| !node.is_hidden()) {
+        for node in read.nodes.iter().filter(|node| speaks(node)) {
             let text = node.message.text();
             add(&mut learned.lines, node, &text);
             if node.id.get() > in_a_row {
@@ -39,6 +39,11 @@ pub(crate) async fn learned(
     learned.seen = total;
     ports.snapshots.keep_learned(conversation, learned.clone());
     Ok(learned)
+}
+
+/// True if somebody says the message: a document states rules and decisions of nobody.
+pub(crate) fn speaks(node: &Node) -> bool {
+    !node.is_hidden() && SourceClass::of(&node.message) != SourceClass::Document
 }
 
 /// The number of messages after which all are scanned.

@@ -44,7 +44,7 @@ pub(super) async fn mentioned(
     }
     let owner = parts.store.conversation(conversation).await?.owner;
     let is_other = |state: &ConversationState| {
-        state.id != *conversation && state.owner == owner && state.nodes > 0 && !state.is_of_notes()
+        state.id != *conversation && state.owner == owner && state.nodes > 0 && state.is_talk()
     };
     let states = by_last_update(parts.store.conversations().await?).into_iter().filter(is_other);
     let mut known = Vec::new();

@@ -31,6 +31,10 @@ pub struct PromptOptions {
     /// prompt is recorded in this conversation and may be passed on with it. Conversations of another owner are never
     /// followed.
     pub follow_mentions: bool,
+    /// True, by default, if recall also searches the documents that were added
+    /// ([`Mark::Document`](memory_core::Mark::Document)) for the conversation's owner. A running agent
+    /// ([`Conversation::turn`](crate::Conversation::turn)) searches its own conversation alone.
+    pub documents: bool,
     /// Filter of the messages that may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
     /// Time of the question, which the model sees; by default the present, by the clock. A replay or an evaluation sets
@@ -68,6 +72,7 @@ impl Default for PromptOptions {
             least_share: 1.0,
             scope: Conversations::Only(Vec::new()),
             follow_mentions: false,
+            documents: true,
             filter: Filter::default(),
             now: None,
             expands: false,
@@ -94,6 +99,7 @@ impl PromptOptions {
         const least_share: f32,
         scope: Conversations,
         const follow_mentions: bool,
+        const documents: bool,
         filter: Filter,
         into now: Option<Timestamp>,
         const expands: bool,

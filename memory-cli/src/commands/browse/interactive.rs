@@ -49,7 +49,7 @@ pub(super) async fn run(conversation: &resolve::One, globals: &Globals) -> anyho
         Err(_) => (with(Access::Read)?, false),
     };
     resolve::check_readable(&runtime).await?;
-    let is_choice = !conversation.is_named() && resolve::all(&runtime).await?.len() > 1;
+    let is_choice = !conversation.is_named() && resolve::talks(&runtime).await?.len() > 1;
     let first = if is_choice { None } else { Some(conversation.id(&runtime).await?) };
     // Signals are caught before the screen is taken, so that an end in between restores the terminal.
     let signals = Signals::listen()?;
