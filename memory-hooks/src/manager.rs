@@ -2,6 +2,7 @@
 
 pub(crate) mod adopting;
 pub(crate) mod compacting;
+mod density;
 pub(crate) mod failing;
 mod history;
 pub(crate) mod locks;

@@ -19,6 +19,7 @@ use memory_core::{
 use memory_strategies::is_small_talk;
 
 use super::{
+    density::most_of_words,
     failing::{FailureCount, in_a_line},
     merged_sources::hidden_text,
 };
@@ -294,7 +295,9 @@ impl Writer<'_> {
             .importance(node.importance)
             .topics(self.redactor.clean_topics(&node.topics))
             .line_count(u64::from(node.line_count));
-        (self.message(node, metadata), most_tokens(Level::Summary, node.tokens))
+        let source = self.message(node, metadata);
+        let most = (node.tokens / 2).clamp(1, most_of_words(SUMMARY_TOKENS, &source.text, node.tokens));
+        (source, most)
     }
 
     async fn write_leaf(
@@ -365,7 +368,9 @@ impl Writer<'_> {
         let hidden: Vec<_> = children.iter().map_while(hidden_text).collect();
         let given =
             hidden.first().filter(|_| hidden.len() == children.len()).map(|text| Ok(WrittenSummary::new(*text)));
-        self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs, given).await
+        let text: String = children.iter().map(|child| child.body.text.as_str()).collect::<Vec<_>>().join(" ");
+        let most = most_of_words(most_tokens(merge.level, tokens), &text, tokens).min(tokens / 2).max(1);
+        self.ask(merge.level, sources, merge.children.clone(), most, &inputs, given).await
     }
 
     /// The words of a summary that an earlier view needed before it was due, if the same author wrote them.

@@ -34,8 +34,8 @@ use self::{choose::choose, compose::Composer};
 ///   are quoted only if there is nothing else.
 /// - Of several messages, a sentence that a later one changes is left out: "We use Redis", "Scratch Redis, we use
 ///   RabbitMQ".
-/// - A SUMMARY begins with the speaker. A META or ARCHIVE separates the speakers by ` | `; consecutive messages of one
-///   speaker share the name. No word is added but the name.
+/// - A SUMMARY begins with the speaker. A META or ARCHIVE separates the messages by ` | `; consecutive ones of one speaker
+///   share the name. No word is added but the name.
 /// - Sources that fit are quoted in full.
 ///
 /// Sentences are chosen greedily by marginal value per cost (Lin and Bilmes, "Multi-document summarization via budgeted
@@ -47,7 +47,7 @@ pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy::new("spans", "7")
+        WrittenBy::new("spans", "8")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
@@ -102,7 +102,7 @@ fn whole(job: &SummaryJob<'_>, parts: &[(usize, speakers::SpeakerPart<'_>)], nam
         }
         match last {
             None => text.push_str(name),
-            Some(before) if before == name => text.push(' '),
+            Some(before) if before == name && !speakers::is_named(said.trim()) => text.push_str(SEPARATOR),
             Some(_) => {
                 text.push_str(SEPARATOR);
                 text.push_str(name);

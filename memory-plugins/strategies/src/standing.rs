@@ -106,6 +106,10 @@ const READ: usize = 2_048;
 const FEWEST_WORDS: usize = 3;
 /// Minimum words after a label, or of an item under one.
 const FEWEST_LABELLED: usize = 2;
+/// Maximum words of a sentence that changes an earlier statement without one of its own, and of one that casts doubt on
+/// it: in a longer one the words that tell of a change are about something else.
+const CHANGE: usize = 16;
+const DOUBT: usize = 9;
 /// Maximum words before a phrase that are part of the statement: "For emails I prefer".
 const LEAD_WORDS: usize = 4;
 /// Maximum standing parts of a message: a message with more is a list, a log or a book.
@@ -296,7 +300,11 @@ fn said(
 /// A revocation, if a sentence without a statement changes an earlier one or casts doubt on it.
 fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
     let changes = announcing::corrects(sentence) || announcing::takes_back(&sentence.keys);
-    let is_meant = changes || announcing::doubts(&sentence.keys);
+    let is_short = sentence.words.len() <= DOUBT;
+    // "I'm stuck on a graph and not sure how to go on, can you help?" shares words with a rule and changes nothing.
+    let is_request = asks(sentence.text) || sentence.requests_behind(0) || rules::requests(sentence.text);
+    let may_change = sentence.words.len() <= CHANGE && (changes || announcing::ends(&sentence.keys));
+    let is_meant = !is_request && (may_change || is_short && announcing::doubts(&sentence.keys));
     Some(Standing { changes, ..is_meant.then(|| change(text, sentence, &sentence.words)).flatten()? })
 }
 

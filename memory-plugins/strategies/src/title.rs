@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
-use memory_core::text::floor_char_boundary;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{
     cues::{Cues, cues},
@@ -15,7 +15,7 @@ use crate::{
     words::{Form, KeySet, Word, keys, words},
 };
 
-/// Maximum bytes of a title.
+/// Maximum columns of a title.
 const LONGEST: usize = 60;
 /// Maximum sentences that are tried, since greetings may come first.
 const TRIED: usize = 6;
@@ -27,7 +27,12 @@ const GREETINGS: &str = "hi | hello | hey | hi there | hello there | hey there |
                          how's it going | what's up | welcome back | \
                          morning | afternoon | evening | greetings | thanks | thank you | hi all | hi everyone | hello everyone | \
                          hallo | guten tag | guten morgen | guten abend | moin | bonjour | bonsoir | hola | buenos días | ciao | \
-                         buongiorno | hej | olá | 你好 | こんにちは";
+                         buongiorno | hej | olá | 你好 | こんにちは | 早 | 早啊 | 早上好 | 晚上好 | おはよう | おはようございます | こんばんは | 안녕 | 안녕하세요 | 굿모닝 | \
+                         좋은 아침 | привет | здравствуйте | доброе утро | добрый день | добрый вечер | günaydın | merhaba | selam | \
+                         iyi akşamlar | buenas tardes | buenas noches | buenas | bom dia | boa tarde | boa noite | oi | salut | coucou | \
+                         goedemorgen | goedendag | hoi | god morgon | god morgen | hei | cześć | dzień dobry | dobrý den | ahoj | \
+                         नमस्ते | सुप्रभात | صباح الخير | مساء الخير | مرحبا | السلام عليكم | سلام | بוקר טוב | שלום | สวัสดี | \
+                         xin chào | selamat pagi | servus | grüß gott | na";
 /// Polite openers that turn a request into a question.
 const ASKS: &str = "can you | could you | would you | will you | can you please | could you please | would you please | \
                     can you help me | could you help me | can you help me to | could you help me to | i wonder if | \
@@ -49,7 +54,7 @@ static OPENING: LazyLock<Phrases<Opener>> =
     LazyLock::new(|| Phrases::listed(&[(Opener::Greets, GREETINGS), (Opener::Asks, ASKS), (Opener::Begins, OPENERS)]));
 
 /// A title for a conversation that begins with `text`: the first sentence with content, without greetings and polite
-/// openers, on one line of at most 60 bytes. A message of only code or data gives its first line; `None` without words.
+/// openers, on one line of at most 60 columns. A message of only code or data gives its first line; `None` without words.
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let of_matter = spoken(text).take(TRIED).find_map(matter);
@@ -96,7 +101,7 @@ pub fn is_small_talk(text: &str) -> bool {
 }
 
 /// Marks that may begin a word.
-const OPENING_MARKS: [char; 12] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\''];
+const OPENING_MARKS: [char; 14] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\'', '¿', '¡'];
 
 /// Requests within a sentence, behind which the matter follows: "I'm kinda stressed, could you help me create a schedule".
 const REQUESTS: &str = "can you help me | could you help me | can you help me to | could you help me to | you could help me | \
@@ -171,7 +176,7 @@ fn requested<'t>(text: &'t str, all: &[Word<'_>]) -> Option<&'t str> {
     };
     let Some((at, length)) = find(&REQUEST_PHRASES) else {
         // A short sentence says it better itself.
-        let (at, _) = find(&QUESTION_PHRASES).filter(|_| text.len() > LONGEST)?;
+        let (at, _) = find(&QUESTION_PHRASES).filter(|_| text.width() > LONGEST)?;
         return text.get(all.get(at)?.at..);
     };
     let rest = all.get(at + length..)?;
@@ -290,9 +295,20 @@ fn clause_end(title: &str) -> Option<usize> {
     let says_something = |index: usize| {
         index > 0 && all.iter().take(index + 1).any(|word| word.form == Form::Figure || !is_common(word))
     };
-    let mut ends = ends.filter(|(index, end)| *end <= LONGEST && says_something(*index)).map(|(_, end)| end);
+    let columns = |end: usize| title.get(..end).map_or(0, UnicodeWidthStr::width);
+    let mut ends = ends.filter(|(index, end)| columns(*end) <= LONGEST && says_something(*index)).map(|(_, end)| end);
     let first = ends.next()?;
-    if first >= LONGEST / 3 { Some(first) } else { ends.next().or(Some(first)) }
+    if columns(first) >= LONGEST / 3 { Some(first) } else { ends.next().or(Some(first)) }
+}
+
+/// The beginning of a text that takes at most `most` columns.
+fn within(text: &str, most: usize) -> &str {
+    let mut taken = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        taken += c.width().unwrap_or_default();
+        taken > most
+    });
+    text.get(..end.map_or(text.len(), |(at, _)| at)).unwrap_or_default()
 }
 
 /// One line with a capital, cut after a clause or a word.
@@ -301,15 +317,16 @@ pub(crate) fn shortened(text: &str) -> String {
     let line = line.trim_end_matches(|c: char| matches!(c, '.' | ',' | ':' | ';' | '!') || c.is_whitespace());
     let mut title: String = line.chars().take(1).flat_map(char::to_uppercase).collect();
     title.extend(line.chars().skip(1));
-    if title.len() > LONGEST {
+    if title.width() > LONGEST {
         if let Some(clause) = clause_end(&title).and_then(|end| title.get(..end)) {
             return format!("{clause}…");
         }
-        let head = title.get(..floor_char_boundary(&title, LONGEST - '…'.len_utf8())).unwrap_or_default();
-        let whole = head.rfind(' ').filter(|at| *at > LONGEST / 2).and_then(|at| head.get(..at)).unwrap_or(head);
+        let head = within(&title, LONGEST - 1);
+        let half = within(&title, LONGEST / 2).len();
+        let whole = head.rfind(' ').filter(|at| *at > half).and_then(|at| head.get(..at)).unwrap_or(head);
         // "…for a vet clinic and want" ends in the middle of a thought.
         let last = words(whole).filter(|word| !is_common(word)).last().map(|word| word.at + word.text.len());
-        let whole = last.filter(|end| *end > LONGEST / 2).and_then(|end| whole.get(..end)).unwrap_or(whole);
+        let whole = last.filter(|end| *end > half).and_then(|end| whole.get(..end)).unwrap_or(whole);
         title = format!("{}…", whole.trim_end_matches(|c: char| !c.is_alphanumeric() && !closes(c)));
     }
     title
@@ -394,6 +411,23 @@ mod tests {
     }
 
     #[test]
+    fn greetings_and_marks_of_other_languages_are_known() {
+        check("¿Cuándo vence el contrato con Meyer?", "¿Cuándo vence el contrato con Meyer?");
+        for (text, expected) in [
+            ("Доброе утро! Договор с Мейером продлён.", "Договор с Мейером продлён"),
+            ("Günaydın! Meyer ile sözleşme uzatıldı.", "Meyer ile sözleşme uzatıldı"),
+            ("おはよう！契約は延長された。", "契約は延長された。"),
+            ("굿모닝! 계약이 연장되었다.", "계약이 연장되었다"),
+        ] {
+            check(text, expected);
+        }
+        // A title has columns, whatever bytes they take.
+        let hindi = "मेयर के साथ अनुबंध मार्च तक बढ़ाया गया है और किराया नहीं बढ़ेगा क्योंकि हमने मना किया";
+        let title = title(hindi).unwrap();
+        assert!(title.width() > 40 && title.ends_with('…'), "{title}");
+    }
+
+    #[test]
     fn a_greeting_alone_has_no_matter() {
         for (text, expected) in [
             ("hi", false),
@@ -465,7 +499,7 @@ mod tests {
         #[test]
         fn a_title_is_one_short_line(text in "(\\PC|[.!?\n ,#>`*a-zA-Z]){0,300}") {
             if let Some(title) = title(&text) {
-                prop_assert!(title.len() <= LONGEST + '…'.len_utf8() + 3, "{title:?}");
+                prop_assert!(title.width() <= LONGEST, "{title:?}");
                 prop_assert!(!title.contains('\n') && !title.trim().is_empty(), "{title:?}");
             }
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use memory_core::port::SummaryJob;
 
+use super::speakers::is_named;
 use crate::{reading::Reading, sections::SEPARATOR, sentences::closes};
 
 /// The sign of an omission.
@@ -66,6 +67,13 @@ impl<'a> Composer<'a> {
                 Some(before) if self.speaker_id(before) != self.speaker_id(segment) => {
                     text.push_str(SEPARATOR);
                     text.push_str(self.name(segment));
+                }
+                // Sentences of two messages would pass for one statement.
+                Some(before) if self.part(before) != self.part(segment) => {
+                    text.push_str(SEPARATOR);
+                    if is_named(text_of(&segment)) {
+                        text.push_str(self.name(segment));
+                    }
                 }
                 // Items of a list have no stop of their own.
                 Some(_) => text.push_str(if stops(&text) { " " } else { "; " }),

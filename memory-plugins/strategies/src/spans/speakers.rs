@@ -31,11 +31,13 @@ pub(super) fn parts(source: &SummarySource) -> Vec<SpeakerPart<'_>> {
         return vec![told(clean(&source.speaker), &source.text)];
     }
     if named(&source.text).is_some() {
-        let part = |text| match named(text) {
-            Some((name, said)) => told(name.to_owned(), said),
-            None => told(String::new(), text),
+        // A part without a name is the last speaker's.
+        let part = |last: &mut String, text| {
+            let (name, said) = named(text).map_or((std::mem::take(last), text), |(name, said)| (name.to_owned(), said));
+            last.clone_from(&name);
+            Some(told(name, said))
         };
-        return source.text.split(SEPARATOR).map(part).collect();
+        return source.text.split(SEPARATOR).scan(String::new(), part).collect();
     }
     let name = clean(&source.speaker);
     sections::of(source).map(|(section, text)| SpeakerPart { name: name.clone(), section, text }).collect()
@@ -57,6 +59,11 @@ fn named(part: &str) -> Option<(&str, &str)> {
     let short = name.chars().nth(LONGEST).is_none() && name.split(' ').count() <= MOST_WORDS;
     let is_name = !name.is_empty() && short && name.trim() == name && !name.contains(is_no_name);
     (is_name && !NO_NAMES.contains(&name)).then_some((name, said))
+}
+
+/// True if a text begins as with the name of a speaker.
+pub(super) fn is_named(text: &str) -> bool {
+    named(text).is_some()
 }
 
 fn is_no_name(c: char) -> bool {
@@ -89,7 +96,7 @@ mod tests {
             "Maya: the hall … in Ghent | Ben: Who cooks…?",
             &[("Maya", "the hall … in Ghent"), ("Ben", "Who cooks…?")],
         );
-        check("Maya: a plan: wait | so there", &[("Maya", "a plan: wait"), ("", "so there")]);
+        check("Maya: a plan: wait | so there", &[("Maya", "a plan: wait"), ("Maya", "so there")]);
     }
 
     #[test]

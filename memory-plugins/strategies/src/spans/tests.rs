@@ -240,14 +240,14 @@ fn a_merged_summary_says_who_said_what_and_shares_names() {
     );
     assert_eq!(
         written,
-        "Maya: We rent the hall … in Ghent It costs 1,850 euros. | Ben: Who cooks the soup…? | assistant: Ask Priya."
+        "Maya: We rent the hall … in Ghent | It costs 1,850 euros. | Ben: Who cooks the soup…? | assistant: Ask Priya."
     );
     let few = merged(
         Level::Meta,
         &["Maya: We rent the hall in Ghent.", "Maya: It costs 1,850 euros.", "Ben: Who cooks the soup?", "Ben: …"],
-        24,
+        25,
     );
-    assert_eq!(few, "Maya: We rent the hall in Ghent. It costs 1,850 euros. | Ben: Who cooks the soup?");
+    assert_eq!(few, "Maya: We rent the hall in Ghent. | It costs 1,850 euros. | Ben: Who cooks the soup?");
 }
 
 #[test]

@@ -53,11 +53,12 @@ static BEGINNINGS: LazyLock<Phrases<StandingKind>> = LazyLock::new(|| Phrases::l
 word_lists! {
     /// Words with a negative meaning.
     NEGATES = "avoid stop";
-    /// Words that, in addition to [`CHANGES`], cast doubt on the subject of a sentence.
-    DOUBTS = "vetoed veto withdrawn withdrew declined rejected refused mistake regret burnt burned gone dead \
-        broken quit resigned left failed fails abandoned discarded moving off out rather false untrue mad \
-        obsolete outdated retired sold closed weder abgelehnt zurückgezogen gestrichen remplacé abandonné \
-        annulé place";
+    /// Words that, in addition to [`CHANGES`], end the subject of a sentence.
+    ENDS = "vetoed veto withdrawn withdrew rejected burnt burned quit resigned abandoned discarded obsolete outdated \
+        retired sold closed abgelehnt zurückgezogen gestrichen remplacé abandonné annulé";
+    /// Words that cast doubt on the subject of a short sentence.
+    DOUBTS = "declined refused mistake regret gone dead broken failed fails moving off out rather false untrue mad \
+        weder place";
     /// First words of a condition, what may precede them, and subjects of a condition at the end of a rule.
     IFS = "if when whenever wenn falls sobald si quand lorsque cuando";
     BEFORE_CONDITIONS = "and but also so please remember und aber bitte";
@@ -164,6 +165,11 @@ pub(super) fn takes_back(keys: &[u64]) -> bool {
 /// True if words with these keys may invalidate their subject: "Postgres is out.", "We are not hiring Tom."
 pub(super) fn doubts(keys: &[u64]) -> bool {
     has_negation(keys) || keys.iter().any(|key| DOUBTS.contains(key))
+}
+
+/// True if words with these keys end their subject: "The hall in Linz burnt down."
+pub(super) fn ends(keys: &[u64]) -> bool {
+    keys.iter().any(|key| ENDS.contains(key))
 }
 
 /// True if a sentence corrects an earlier statement: "no longer", "Dental ones are 45, not 30.", "Moved: …".

@@ -58,7 +58,7 @@ phrase_lists! {
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
     /// Agreement that is no decision: "I know how it is."
     TURNS_OF_PHRASE = "as it is | how it is | that it is | like it is | where it is | is it is | than it is | so it is | \
-        all it is | which it is | time it is";
+        all it is | which it is | time it is | indeed it is | yes it is | yep it is | yeah it is | sure it is | no it is";
 }
 
 word_lists! {

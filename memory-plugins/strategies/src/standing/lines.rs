@@ -16,6 +16,8 @@ const COMPARED: usize = 2_000;
 const CHUNK: usize = 64;
 /// Maximum words of lines that may differ in one value: "answer in English", "answer in German".
 const FRAME: usize = 3;
+/// Maximum words of lines of which one denies the other; a longer sentence denies anything.
+const DENIED: usize = 10;
 /// Maximum distance in messages to which "I take that back" applies.
 const NEAR: u64 = 8;
 /// Node after which a conversation without a model is a meeting.
@@ -36,12 +38,12 @@ pub struct StandingLine {
     mask: u64,
 }
 
-/// Messages that replace a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Messages that say something else than a line; none if it was only said again or put in doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Replaced {
     /// The first one, and the byte offset of its statement.
-    first: (NodeId, u32),
-    newest: NodeId,
+    first: Option<(NodeId, u32)>,
+    newest: Option<NodeId>,
 }
 
 impl StandingLine {
@@ -56,21 +58,38 @@ impl StandingLine {
         Some(Self::new(node, whole(text, text, 0, kind)?, 0))
     }
 
-    /// First message that replaces the statement, and the byte offset of what does in its text.
+    /// First message that says something else instead, and the byte offset of what does in its text.
     #[must_use]
     pub fn first_replaced_by(&self) -> Option<(NodeId, u32)> {
-        self.replaced.map(|replaced| replaced.first)
+        self.replaced.and_then(|replaced| replaced.first)
     }
 
-    /// True if this statement replaces an earlier one of any speaker.
+    /// True if a later statement says the same or casts doubt on it, and none says something else.
+    #[must_use]
+    pub fn is_left_out(&self) -> bool {
+        self.replaced.is_some_and(|replaced| replaced.first.is_none())
+    }
+
+    /// True if this statement replaces an earlier one of any speaker, and says something else.
     #[must_use]
     pub fn is_over(&self, older: &Self) -> bool {
-        self.node >= older.node && replaces(self, older, true)
+        self.node >= older.node && replaces(self, older, true) && !self.repeats(&older.standing)
     }
 
-    fn add_replacement(&mut self, node: NodeId, at: u32) {
-        let by = self.replaced.get_or_insert(Replaced { first: (node, at), newest: node });
-        *by = Replaced { first: by.first.min((node, at)), newest: by.newest.max(node) };
+    fn add_replacement(&mut self, by: &Self) {
+        let replaced = self.replaced.get_or_insert_default();
+        let is_doubt = by.standing.kind == StandingKind::Revocation && !by.standing.changes;
+        if !is_doubt && !by.repeats(&self.standing) {
+            replaced.first = Some(replaced.first.map_or(by.place(), |first| first.min(by.place())));
+            replaced.newest = replaced.newest.max(Some(by.node));
+        }
+    }
+
+    /// True if this statement has all words of another one, and none like "instead".
+    fn repeats(&self, other: &Standing) -> bool {
+        let Standing { kind, changes, negates, ref terms, .. } = self.standing;
+        let has_all = || other.terms.iter().all(|term| terms.contains(term));
+        !changes && kind == other.kind && negates == other.negates && has_all()
     }
 
     /// Message of the statement, and its byte offset in the text.
@@ -111,16 +130,15 @@ impl StandingLines {
         for standing in found {
             let mut line = StandingLine::new(node, standing, speaker);
             let newer = self.iter().rev().take_while(|other| other.node > node);
-            let newer: Vec<_> =
-                newer.filter(|newer| newer.takes_the_place_of(&line)).map(StandingLine::place).collect();
-            newer.into_iter().for_each(|(node, at)| line.add_replacement(node, at));
+            let newer: Vec<_> = newer.filter(|newer| newer.takes_the_place_of(&line)).cloned().collect();
+            newer.iter().for_each(|newer| line.add_replacement(newer));
             let older = self.places().rev().skip_while(|(_, other)| other.node > node).take(COMPARED);
             let older = older.filter(|(_, older)| line.may_replace(older));
             let over: Vec<_> =
                 older.filter(|(_, older)| line.takes_the_place_of(older)).map(|(place, _)| place).collect();
             for (chunk, at) in over {
                 let older = self.chunks.get_mut(chunk).and_then(|chunk| Arc::make_mut(chunk).get_mut(at));
-                older.into_iter().for_each(|older| older.add_replacement(node, line.standing.at));
+                older.into_iter().for_each(|older| older.add_replacement(&line));
             }
             self.insert(line);
         }
@@ -193,10 +211,10 @@ impl StandingLines {
         self.chunks.is_empty()
     }
 
-    /// Newest message that replaces a statement of `node`.
+    /// Newest message that says something else instead of a statement of `node`.
     #[must_use]
     pub fn replaced_by(&self, node: NodeId) -> Option<NodeId> {
-        self.from(node).take_while(|line| line.node == node).filter_map(|line| Some(line.replaced?.newest)).max()
+        self.from(node).take_while(|line| line.node == node).filter_map(|line| line.replaced?.newest).max()
     }
 
     /// Valid lines that are relevant to a question: rules first, newest first, then the others in the order of
@@ -302,10 +320,18 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     // A change may name its subject anywhere in its sentence. The longer the older statement, the more of it.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
     let is_over = new.over.iter().any(|term| old.terms.contains(term));
-    let is_changed = new.changes && 3 * named >= old.terms.len();
+    let shared = new.terms.iter().filter(|term| old.terms.contains(term)).count();
+    // "I prefer tests on paper, and I'm practicing …" may share with the rest of a long sentence alone.
+    let is_about = new.kind == StandingKind::Revocation || shared > 0;
+    let is_changed = new.changes && is_about && 3 * named >= old.terms.len();
     let is_doubted = new.kind == StandingKind::Revocation && 2 * named >= old.terms.len();
-    if may_be_over && named > 0 && (is_over || is_changed || is_doubted) {
+    let is_same_kind = new.kind == old.kind || new.kind == StandingKind::Revocation && is_own;
+    if may_be_over && named > 0 && (is_over && is_same_kind || is_changed || is_doubted) {
         return true;
+    }
+    // Talk about the matter of a rule ends no rule.
+    if new.kind == StandingKind::Revocation && old.kind == StandingKind::Instruction && !is_over {
+        return false;
     }
     if new.kind == StandingKind::Revocation && !new.changes {
         return false;
@@ -321,7 +347,6 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     if old.kind == StandingKind::Instruction && !alike && !takes_back || !alike && !new.changes && !is_settled {
         return false;
     }
-    let shared = new.terms.iter().filter(|term| old.terms.contains(term)).count();
     let fewest = new.terms.len().min(old.terms.len()).max(1);
     let most = new.terms.len().max(old.terms.len()).max(1);
     let at_least = |part: usize, of: usize| shared * part >= of;
@@ -332,9 +357,9 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let says_again = at_least(4, 3 * most);
     // A rule is replaced only by one with mostly the same subject.
     let matter = if old.kind == StandingKind::Instruction { most } else { fewest };
-    let turns = new.negates != old.negates && at_least(2, matter);
+    let turns = new.negates != old.negates && at_least(2, matter) && most <= DENIED;
     let is_decided_again = (new.kind, old.kind) == (StandingKind::Decision, StandingKind::Decision);
-    let changed = (new.changes || is_settled || is_decided_again) && at_least(2, matter);
+    let changed = (new.changes || is_settled) && at_least(2, matter) || is_decided_again && at_least(2, most);
     // One value differs and the rest is equal.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;
     says_again || turns || changed || is_frame || takes_back

@@ -66,7 +66,8 @@ impl<'a> Sentence<'a> {
     /// Bytes of the part around the phrase that begins at word `at`: the whole sentence, or of a question or a very long
     /// sentence in English the clause; `None` if all of it asks.
     pub(super) fn part(&self, at: usize) -> Option<Range<usize>> {
-        let is_question = asks(self.text) || self.requests_behind(at);
+        // "Can you help me solve it, I prefer full steps": only the clause behind the request is a statement.
+        let is_question = asks(self.text) || self.requests_behind(at) || at > LEAD_WORDS && self.begins_with_question();
         if !is_question && let Some(whole) = self.whole() {
             return Some(whole);
         }
@@ -91,7 +92,7 @@ impl<'a> Sentence<'a> {
     }
 
     /// True if a request follows the word at `at`, perhaps without a mark: "We take the hall, can you call them".
-    fn requests_behind(&self, at: usize) -> bool {
+    pub(super) fn requests_behind(&self, at: usize) -> bool {
         let is = |index: usize, texts: &[&str]| self.words.get(index).is_some_and(|word| texts.contains(&word.text));
         let requests = |index: usize| is(index, &["can", "could", "would"]) && is(index + 1, &["you"]);
         (at + 1..self.words.len())

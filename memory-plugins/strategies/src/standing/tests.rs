@@ -560,3 +560,45 @@ fn rules_of_a_meeting_are_addressed_to_people() {
     lines.note_model();
     assert_eq!(holding(&lines), [100]);
 }
+
+fn node(number: u64) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+#[test]
+fn talk_about_a_matter_changes_no_statement_and_a_repetition_is_no_change() {
+    for (statement, later, is_current) in [
+        (
+            "Always include a labelled graph.",
+            "I'm stuck on a labelled graph and not sure what to include, can you help?",
+            true,
+        ),
+        (
+            "Always list timelines when I ask about therapy.",
+            "I'll stick with the therapy on Fridays and the chats.",
+            true,
+        ),
+        (
+            "We agreed on closed bins for the craft.",
+            "How did new craft bins save you money instead of the old ones?",
+            true,
+        ),
+        ("I don't like dogs, that's why I have cats.", "I still have cats, one sits on the left.", true),
+        ("I decided to do the error analysis after each session.", "I'll make sure to do the error analysis.", true),
+        ("I prefer unplugged time.", "I've never taken so much time off work.", true),
+        ("We decided to rent the hall in Ghent.", "We decided to rent the barn in Bruges instead of the hall.", false),
+        ("Always write the tests in pytest.", "From now on write the tests in unittest instead of pytest.", false),
+    ] {
+        let mut lines = StandingLines::default();
+        lines.note_model();
+        lines.add(node(1), "user", standing(statement, Speaker::User));
+        lines.add(node(9), "user", standing(later, Speaker::User));
+        assert_eq!(lines.replaced_by(node(1)).is_none(), is_current, "{statement} {later}");
+    }
+    let mut lines = StandingLines::default();
+    let again = "We decided to rent the hall in Ghent.";
+    lines.add(node(1), "user", standing(again, Speaker::User));
+    lines.add(node(9), "user", standing(again, Speaker::User));
+    assert_eq!((lines.replaced_by(node(1)), lines.by_worth("").len()), (None, 1));
+    assert!(lines.stated().next().is_some_and(StandingLine::is_left_out));
+}
