@@ -46,6 +46,15 @@ impl Blocks {
         (result, extra.into_iter().collect())
     }
 
+    /// Each block with its extra members.
+    pub(crate) fn each(self) -> impl Iterator<Item = (ContentBlock, Map<String, Value>)> {
+        let Self { blocks, mut extra } = self;
+        blocks.into_iter().enumerate().map(move |(index, block)| match extra.remove(&index.to_string()) {
+            Some(Value::Object(members)) => (block, members),
+            _ => (block, Map::new()),
+        })
+    }
+
     pub(crate) fn message(self, role: Role) -> Message {
         let mut message = Message::new(role, Vec::new());
         message.metadata.extend(self.extra());
@@ -112,7 +121,7 @@ fn members_of(kind: &str) -> Option<&'static [&'static str]> {
 fn block(raw: &str) -> (ContentBlock, Map<String, Value>) {
     match read(raw) {
         Some(block) if !matches!(block, ContentBlock::Unknown(_)) => (block, Map::new()),
-        kept => plain(raw).unwrap_or_else(|| (kept.unwrap_or_else(|| unknown(raw)), Map::new())),
+        kept => plain(raw).or_else(|| bytes(raw)).unwrap_or_else(|| (kept.unwrap_or_else(|| unknown(raw)), Map::new())),
     }
 }
 
@@ -143,6 +152,12 @@ fn plain(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
     let is_ours = |block: &ContentBlock| !matches!(block, ContentBlock::Unknown(_));
     let block = read(&format!("{{{}}}", known.join(","))).filter(is_ours);
     block.or_else(|| half_of_a_pair(&kind, &members, &mut extra)).map(|block| (block, extra))
+}
+
+/// A picture or file whose bytes are members of the block itself.
+fn bytes(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
+    let part = serde_json::from_str(raw).ok()?;
+    Some((crate::media::langchain(&part)?, others(&part, &MEDIA)))
 }
 
 /// Parses a tool call or result whose input or content core cannot parse, so that call and result stay a pair.
@@ -213,9 +228,9 @@ fn taken_of(kind: &str) -> &'static [&'static str] {
 }
 
 #[rustfmt::skip]
-const MEDIA: [&str; 14] = [
-    "type", "source_type", "data", "base64", "url", "mime_type", "filename", "file", "file_data", "file_url", "file_id",
-    "image_url", "source", "id",
+const MEDIA: [&str; 15] = [
+    "type", "source_type", "data", "base64", "url", "mime_type", "mediaType", "filename", "file", "file_data",
+    "file_url", "file_id", "image_url", "source", "id",
 ];
 
 /// Parses a part; also returns the members that core's block cannot represent.

@@ -121,3 +121,11 @@ impl TranscriptError {
         Self::Unfit { place: path.display().to_string(), why }
     }
 }
+
+/// An error with its cause, on one line.
+pub(crate) fn with_cause(error: &TranscriptError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

@@ -22,23 +22,28 @@
 //!
 //! No store, no network. Only temporary files are written.
 
+mod aider;
 mod archive;
 mod blocks;
 mod branches;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;
+mod cline;
 mod codex;
 mod error;
 pub mod exact;
 mod find;
 mod format;
+mod gemini;
 mod item;
 mod lists;
 mod markdown;
 mod media;
 mod members;
 mod names;
+mod oasst;
+mod opencode;
 mod out;
 mod pi;
 mod reader;
@@ -48,6 +53,8 @@ mod responses;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod strands;
+mod turn;
+mod whatsapp;
 mod write;
 
 pub use error::TranscriptError;

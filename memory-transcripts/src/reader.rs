@@ -114,7 +114,7 @@ impl Reader {
             };
             self.out.place = place;
             self.out.report.records += 1;
-            if self.format != Format::Markdown {
+            if !self.format.is_text() {
                 self.out.report.mended += mend_surrogates(&mut self.record);
             }
             let Ok(record) = std::str::from_utf8(&self.record) else {
@@ -125,7 +125,7 @@ impl Reader {
                 return Err(self.out.damaged("not UTF-8".to_owned()));
             };
             let record = if place.start == 0 { record.trim_start_matches('\u{feff}') } else { record };
-            let record = if self.format == Format::Markdown { record } else { record.trim() };
+            let record = if self.format.is_text() { record } else { record.trim() };
             self.of_format.record(record, &mut self.out)?;
         }
     }

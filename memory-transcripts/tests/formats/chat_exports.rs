@@ -170,11 +170,11 @@ fn a_claude_export_prefers_content_and_pairs_results_by_order_and_name() {
     let document = &read.messages["conv-1"][0].message.content[1];
     assert!(matches!(document, ContentBlock::Document { media: Media::Text { .. }, .. }), "{document:?}");
     let expected = [
+        (Why::Unknown, "users.json", 1),
         (Why::Broken, "message", 1),
         (Why::View, "member summary", 1),
         (Why::Note, "token_budget", 1),
         (Why::Empty, "user", 1),
-        (Why::OtherFile, "users.json", 1),
     ];
     assert_eq!(read.skipped(), expected.map(|(why, what, count)| (why, what.to_owned(), count)));
     assert_eq!(read.titles["conv-1"], "Trip");
