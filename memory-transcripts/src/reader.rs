@@ -1,6 +1,6 @@
 //! Reads one transcript, item by item.
 
-use memory_core::text::mend_surrogates;
+use memory_core::{ConversationId, text::mend_surrogates};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -47,6 +47,16 @@ pub(crate) trait FormatReader: std::fmt::Debug + Send {
     /// If the whole input does not have the format.
     fn finish(&mut self, _out: &mut ItemQueue) -> Result<(), TranscriptError> {
         Ok(())
+    }
+
+    /// Titles of conversations in other files, each with the id of a record of its conversation.
+    fn titles_of_others(&mut self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The conversation of a record that was read.
+    fn conversation_of(&self, _record: &str) -> Option<ConversationId> {
+        None
     }
 
     /// Offset of the first byte that is held back because it may be incomplete.
@@ -138,6 +148,18 @@ impl Reader {
         if let Records::Lines(lines) = &mut self.records {
             lines.finish();
         }
+    }
+
+    /// Takes the titles of conversations in other files: of each, the id of a record of its conversation, for
+    /// [`Self::conversation_of`] of their reader, and the title. Complete after the end was read.
+    pub fn titles_of_others(&mut self) -> Vec<(String, String)> {
+        self.of_format.titles_of_others()
+    }
+
+    /// The conversation of a record that was read, by the record's id.
+    #[must_use]
+    pub fn conversation_of(&self, record: &str) -> Option<ConversationId> {
+        self.of_format.conversation_of(record)
     }
 
     /// Place of the last record that was read: the file, and the line where there are lines.
