@@ -26,12 +26,10 @@ pub(crate) struct Aider {
     model: Option<String>,
     /// True once a person has spoken in this session.
     has_prompt: bool,
-    /// Number of the program's lines before that.
+    /// Number of lines before that.
     banner: u64,
     /// False if the first line of a person lost the spaces at its end, as in an editor.
     has_breaks: Option<bool>,
-    /// Fence of the model's open code block, within which no line has a prefix.
-    fence: Option<String>,
     current: Option<(Role, String)>,
     chain: Chain,
 }
@@ -52,35 +50,27 @@ impl Aider {
         let id = conversation_id(&[&self.name, &of_time]);
         out.begin(Conversation::new(id.clone()));
         (self.conversation, self.started) = (Some(id), started.trim().replacen(' ', "T", 1).parse().ok());
-        (self.has_prompt, self.fence) = (false, None);
+        self.has_prompt = false;
         self.chain = Chain::default();
     }
 
-    /// The speaker of a line, and its words.
+    /// The speaker of a line, and its words. A fence is no sign: an answer that was interrupted leaves it open.
     fn speaker<'a>(&mut self, line: &'a str) -> (Role, &'a str) {
-        if self.fence.is_none() {
-            let words = |prefix: &str| {
-                let rest = line.strip_prefix(prefix)?;
-                (rest.is_empty() || rest.starts_with(' ')).then(|| rest.strip_prefix(' ').unwrap_or(rest).trim_end())
-            };
-            if let Some(words) = words(USER) {
-                let has_break = line.ends_with(BREAK);
-                let have_breaks = *self.has_breaks.get_or_insert(has_break);
-                if has_break || !have_breaks {
-                    return (Role::User, words);
-                }
-            }
-            if let Some(words) = words(PROGRAM).filter(|_| line.ends_with(BREAK) || self.has_breaks != Some(true)) {
-                return (Role::Tool, words);
+        let words = |prefix: &str| {
+            let rest = line.strip_prefix(prefix)?;
+            (rest.is_empty() || rest.starts_with(' ')).then(|| rest.strip_prefix(' ').unwrap_or(rest).trim_end())
+        };
+        let has_break = line.ends_with(BREAK);
+        if let Some(words) = words(USER) {
+            let have_breaks = *self.has_breaks.get_or_insert(has_break);
+            if has_break || !have_breaks {
+                return (Role::User, words);
             }
         }
-        let marker: String = line.chars().take_while(|c| *c == '`').collect();
-        match &self.fence {
-            Some(fence) if line.trim() == fence.as_str() => self.fence = None,
-            None if marker.len() >= 3 => self.fence = Some(marker),
-            _ => {}
+        match words(PROGRAM).filter(|_| has_break || self.has_breaks != Some(true)) {
+            Some(words) => (Role::Tool, words),
+            None => (Role::Assistant, line.trim_end()),
         }
-        (Role::Assistant, line.trim_end())
     }
 
     fn close(&mut self, out: &mut ItemQueue) {
@@ -119,12 +109,13 @@ impl FormatReader for Aider {
         let (role, words) = self.speaker(line);
         if role == Role::Tool {
             self.model = model(words).map(str::to_owned).or(self.model.take());
-            if !self.has_prompt {
-                self.banner += 1;
-                return Ok(());
-            }
         }
         self.has_prompt |= role == Role::User;
+        // The model answers only a prompt: this may be the rest of a command line with a prompt in it.
+        if !self.has_prompt {
+            self.banner += u64::from(!words.is_empty());
+            return Ok(());
+        }
         match &mut self.current {
             Some((of, text)) if *of == role => {
                 text.push('\n');

@@ -220,9 +220,9 @@ pub(crate) fn openai(content: &Value) -> Blocks {
 /// Members of a part that are read, by the part's type; for media, also members without meaning.
 fn taken_of(kind: &str) -> &'static [&'static str] {
     match kind {
-        "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => &["type", "text"],
+        "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => &["type", "text", "value"],
         "refusal" => &["type", "refusal"],
-        "reasoning" => &["type", "reasoning", "text"],
+        "reasoning" => &["type", "reasoning", "text", "value"],
         _ => &MEDIA,
     }
 }
@@ -266,7 +266,9 @@ fn plain_part(part: &Value, kind: &str) -> ContentBlock {
     if let Some(media) = crate::media::langchain(part) {
         return media;
     }
-    let as_text = |name| text(name).map_or_else(kept, |text| ContentBlock::Text(text.to_owned()));
+    // Data sets name the words of a part `value`, and OpenAI's threads put them into one.
+    let value = text("value").or_else(|| part.pointer("/text/value")?.as_str());
+    let as_text = |name| text(name).or(value).map_or_else(kept, |text| ContentBlock::Text(text.to_owned()));
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => as_text("text"),
         "refusal" => as_text("refusal"),
@@ -280,7 +282,7 @@ fn plain_part(part: &Value, kind: &str) -> ContentBlock {
             let text = |name: &str| inner[name].as_str();
             file(text("filename"), text("file_data"), text("file_url").or(text("file_id")))
         }
-        "reasoning" => match text("reasoning").or(text("text")) {
+        "reasoning" => match text("reasoning").or(text("text")).or(value) {
             Some(text) => ContentBlock::Reasoning { text: text.to_owned(), signature: None },
             None => kept(),
         },

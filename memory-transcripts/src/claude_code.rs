@@ -66,6 +66,8 @@ pub(crate) struct ClaudeCode {
     parts: Parts,
     /// Titles that come before the record or session they name.
     waiting: Vec<Named>,
+    /// Titles of sessions in other files, with the last record of each.
+    of_others: Vec<(String, String)>,
     /// True if reading began after the start of the file, so that earlier records are unknown.
     is_resumed: bool,
 }
@@ -397,10 +399,22 @@ impl FormatReader for ClaudeCode {
         for named in std::mem::take(&mut self.waiting) {
             match self.named(&named) {
                 Some(number) => self.entitle(number, &named, out),
-                None => skip_title(&named, out),
+                None => {
+                    skip_title(&named, out);
+                    self.of_others.extend(named.leaf.map(|leaf| (leaf, named.title)));
+                }
             }
         }
         Ok(())
+    }
+
+    fn titles_of_others(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.of_others)
+    }
+
+    fn conversation_of(&self, record: &str) -> Option<ConversationId> {
+        let spot = self.spots.get(&hashed(record))?;
+        self.branches.get(spot.branch).map(|branch| branch.conversation.clone())
     }
 
     fn held_from(&self) -> Option<u64> {

@@ -67,7 +67,7 @@ pub enum TranscriptError {
         place: String,
     },
     /// The database is of no known program.
-    #[error("{}: a SQLite database of neither OpenClaw nor lossless-claw: {found}", one_line(.place))]
+    #[error("{}: a SQLite database of neither OpenClaw, lossless-claw nor opencode: {found}", one_line(.place))]
     UnknownDatabase {
         /// The file.
         place: String,

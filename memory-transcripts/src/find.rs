@@ -108,14 +108,15 @@ pub struct Found {
 /// A given `format` is assumed, not recognized.
 ///
 /// # Errors
-/// [`TranscriptError::UnknownFormat`], and the errors of reading.
+/// [`TranscriptError::UnknownFormat`], and the errors of reading. A directory without transcripts is no error if other
+/// files are in it, which [`Found::others`] names.
 pub fn find(path: &Path, format: Option<Format>, limits: Limits) -> Result<Found, TranscriptError> {
     let io = TranscriptError::io(path);
     let mut search = Search { format, limits, is_directory: false, found: Found::default() };
     if fs::metadata(path).map_err(&io)?.is_dir() {
         search.is_directory = true;
         search.directory(path, 0)?;
-        if search.found.transcripts.is_empty() {
+        if search.found.transcripts.is_empty() && search.found.others.skipped().next().is_none() {
             return Err(TranscriptError::UnknownFormat { place: path.display().to_string() });
         }
     } else {
@@ -231,6 +232,10 @@ impl Transcript {
                 file
             }
         };
+        let mut file = file;
+        if self.format == Format::OpenCode && beginning(&mut file, SQLITE.len() as u64).map_err(&io)? == SQLITE {
+            return sqlite::reader(&self.path, self.format, self.limits, out);
+        }
         let input = plain(file, &self.path, self.limits)?;
         let bounded = Bounded { input, path: self.path.clone(), longest: self.limits.record };
         let name = self.name.clone().unwrap_or_else(|| stem(&self.path));
@@ -264,6 +269,9 @@ impl Transcript {
     }
 }
 
+/// First bytes of an export of this program, and the refusal of one.
+const EXPORT: &[u8] = b"{\"memory_export\":";
+const OWN: &str = "an export of this program, which its own import reads";
 /// Refusal of a file without content.
 const EMPTY: &str = "the file is empty";
 /// Refusal of a database that comes through a pipe or in an archive.
@@ -355,6 +363,7 @@ impl Search {
         let found = match origin {
             Origin::Path if begin.starts_with(SQLITE) => Some(sqlite::recognize(path, self.limits)?),
             _ if begin.starts_with(SQLITE) => return Err(TranscriptError::unfit(path, IN_PLACE)),
+            _ if begin.starts_with(EXPORT) => return Err(TranscriptError::unfit(path, OWN)),
             _ if begin.trim_ascii().is_empty() => return Err(TranscriptError::unfit(path, EMPTY)),
             _ => Format::of_beginning(&begin),
         };
@@ -468,6 +477,7 @@ fn unread(error: &TranscriptError, name: String) -> (Why, String) {
     match error {
         TranscriptError::UnknownFormat { .. } => (Why::Unknown, name),
         TranscriptError::Unfit { why: EMPTY, .. } => (Why::Empty, name),
+        TranscriptError::Unfit { why: OWN, .. } => (Why::OtherFile, "export of this program".to_owned()),
         TranscriptError::Unfit { why, .. } if why.parse::<Format>().is_ok() => {
             (Why::OtherFile, format!("file of the format {why}"))
         }

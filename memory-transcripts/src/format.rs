@@ -213,7 +213,7 @@ const RESPONSES: [&str; 7] = [
 ];
 /// Pairs of members of data sets: a prompt, or words and their speaker, and what belongs to it.
 #[rustfmt::skip]
-const PAIRS: [(&str, &[&str]); 8] = [
+const PAIRS: [(&str, &[&str]); 9] = [
     ("instruction", &["output", "response"]),
     ("prompt", &["completion", "response", "chosen", "answer", "output"]),
     ("question", &["answer", "response", "chosen"]),
@@ -221,6 +221,7 @@ const PAIRS: [(&str, &[&str]); 8] = [
     ("input", &["ideal"]),
     ("conversation", &["conversation_id", "conversation_hash", "turn", "language"]),
     ("conversation_a", &["conversation_b"]),
+    ("chosen_messages", &["rejected_messages"]),
     ("from", &["value"]),
 ];
 
@@ -231,9 +232,12 @@ fn of_value(seen: &Seen) -> Option<Format> {
     let is = |kinds: &[&str]| kinds.contains(&kind);
     let found = if has("mapping") && CHATGPT.iter().any(|key| seen.inner(key)) {
         Format::ChatGpt
-    } else if has("chat_messages") && (any(&["uuid", "name"]) || seen.inner("sender")) {
+    } else if has("chat_messages") && (any(&["uuid", "name"]) || seen.inner("sender"))
+        || has("conversations_memory") && any(&["project_memories", "account_uuid"])
+        || has("docs") && has("prompt_template")
+    {
         Format::ClaudeAi
-    } else if has("payload") && has("timestamp") && is(&CODEX)
+    } else if has("payload") && is(&CODEX)
         || has("instructions") && has("timestamp") && has("id") && !has("type") && !has("output")
     {
         Format::Codex
@@ -275,9 +279,12 @@ fn of_value(seen: &Seen) -> Option<Format> {
     } else if has("messages") {
         return if seen.inner("lc") || seen.inner("data") && seen.is_kind(&["human", "ai"]) {
             Some(Format::LangChain)
+        } else if has("sessionId") && any(&["system_prompt", "origin"]) {
+            // Sessions of Cline.
+            Some(Format::Anthropic)
         } else if any(&["modelId", "inferenceConfig"]) {
             Some(Format::Bedrock)
-        } else if seen.inner("from") && seen.inner("value") {
+        } else if seen.inner("value") && (seen.inner("from") || seen.is_kind(&["text"]) && !seen.inner("text")) {
             Some(Format::Dataset)
         } else {
             let by_system = if any(&["system", "system_prompt"]) { Format::Anthropic } else { Format::OpenAi };

@@ -138,21 +138,27 @@ impl Markdown {
     }
 }
 
-/// The time next to a speaker's name.
+/// The time next to a speaker's name, at its end.
 fn time(beside: &str) -> Option<Timestamp> {
+    let from = beside.trim().rsplitn(3, ' ').take(2).collect::<Vec<_>>();
+    let date = from.iter().rev().copied().collect::<Vec<_>>().join("T");
     let parsed = |text: &str| text.parse().ok();
-    let date = beside.replacen(' ', "T", 1);
     parsed(beside).or_else(|| parsed(&date)).or_else(|| parsed(&format!("{}:00Z", date.strip_suffix('Z')?)))
 }
 
-/// The model next to a speaker's name, as in `model gpt-5, mode Agent`.
+/// The model next to a speaker's name, as in `model gpt-5, mode Agent` or `claude-4 2026-07-13 13:40:56Z`.
 fn model(beside: &str) -> Option<&str> {
-    beside.split(',').find_map(|part| part.trim().strip_prefix("model ")).map(str::trim)
+    let named = beside.split(',').find_map(|part| part.trim().strip_prefix("model ")).map(str::trim);
+    let before = || beside.split_once(' ').map(|(model, _)| model).filter(|model| !model.starts_with("20"));
+    named.or_else(|| before().filter(|_| time(beside).is_some()))
 }
 
 /// A text without blank lines and rules around it, which separate messages.
 fn without_rules(text: &str) -> &str {
-    let is_rule = |line: &str| matches!(line.trim(), "" | "---" | "***" | "___" | "* * *");
+    let is_rule = |line: &str| {
+        let line = line.trim();
+        line.is_empty() || line.len() > 2 && ['-', '*', '_'].iter().any(|mark| line.chars().all(|c| c == *mark))
+    };
     let mut text = text;
     while let Some((_, rest)) = text.split_once('\n').filter(|(line, _)| is_rule(line)) {
         text = rest;

@@ -52,12 +52,16 @@ impl OpenCode {
             self.parts.extend(parts);
             messages.into_iter().for_each(|message| self.take(message, out));
         } else if is(&value, "role") {
-            self.close(out);
+            if !self.info.is_null() {
+                self.close(out);
+            }
             self.info = value;
         } else if is(&value, "messageID") {
             self.parts.push(value);
         } else if is(&value, "id") {
-            self.close(out);
+            if !self.info.is_null() {
+                self.close(out);
+            }
             (self.session, self.conversation) = (value, None);
         } else {
             out.skip(Why::Unknown, "record");

@@ -26,6 +26,22 @@ pub(super) struct Calls {
     open: VecDeque<String>,
 }
 
+impl Calls {
+    /// Calls in JSON, in the shape of OpenAI's API; `None` if the text is none.
+    fn read(&mut self, said: &Value) -> Option<Vec<Value>> {
+        let parsed = crate::exact::parse(said.as_str()?).ok()?;
+        let list = parsed.as_array().cloned().unwrap_or_else(|| vec![parsed]);
+        let call = |call: &Value| {
+            self.count += 1;
+            let id = format!("call-{}", self.count);
+            self.open.push_back(id.clone());
+            json!({"id": id, "function": {"name": call["name"], "arguments": call["arguments"]}})
+        };
+        let is_read = !list.is_empty() && list.iter().all(|call| call["name"].is_string());
+        is_read.then(|| list.iter().map(call).collect())
+    }
+}
+
 /// A message in the shape of OpenAI's API.
 pub(super) fn plain<'a>(message: &'a Value, calls: &mut Calls) -> Cow<'a, Value> {
     let member = |names: [&'static str; 4]| names.into_iter().find(|name| message[*name].is_string());
@@ -33,40 +49,36 @@ pub(super) fn plain<'a>(message: &'a Value, calls: &mut Calls) -> Cow<'a, Value>
     let speaker = message[named].as_str().unwrap_or_default();
     let lower = speaker.to_lowercase();
     let role = ROLES.iter().find(|(name, _)| *name == lower).map_or(lower.as_str(), |(_, role)| role);
-    let words = member(WORDS).filter(|_| !message["content"].is_array());
-    let is_call = CALLS.contains(&role);
-    if named == "role" && words.is_none_or(|words| words == "content") && role == speaker && !is_call && role != "tool"
-    {
-        return Cow::Borrowed(message);
-    }
     let mut plain = message.clone();
     let Some(members) = plain.as_object_mut() else { return Cow::Borrowed(message) };
     members.remove(named);
-    let said = words.and_then(|words| members.remove(words)).or_else(|| members.remove("content")).unwrap_or_default();
-    if is_call {
-        let parsed = said.as_str().and_then(|said| crate::exact::parse(said).ok()).unwrap_or_default();
-        let list = parsed.as_array().cloned().unwrap_or_else(|| vec![parsed]);
-        let call = |call: &Value| {
-            calls.count += 1;
-            let id = format!("call-{}", calls.count);
-            calls.open.push_back(id.clone());
-            json!({"id": id, "function": {"name": call["name"], "arguments": call["arguments"]}})
-        };
-        // A call that is not JSON is a text of the model.
-        let is_read = list.iter().all(|call| call["name"].is_string());
-        let made: Vec<_> = list.iter().filter(|_| is_read).map(call).collect();
-        members.insert("role".to_owned(), "assistant".into());
-        match made.is_empty() {
-            true => members.insert("content".to_owned(), said),
-            false => members.insert("tool_calls".to_owned(), made.into()),
-        };
-        return Cow::Owned(plain);
+    let words = member(WORDS).filter(|_| !message["content"].is_array()).unwrap_or("content");
+    let mut said = members.remove(words).unwrap_or_default();
+    let mut made = Vec::new();
+    if let Value::Array(parts) = &mut said {
+        let is_call = |part: &Value| part["type"].as_str().is_some_and(|kind| CALLS.contains(&kind));
+        parts.retain(|part| match is_call(part).then(|| calls.read(&part["value"])).flatten() {
+            Some(read) => {
+                made.extend(read);
+                false
+            }
+            None => true,
+        });
     }
-    members.insert("role".to_owned(), role.into());
-    members.insert("content".to_owned(), said);
+    let is_call = CALLS.contains(&role);
+    // A call that is not JSON is a text of the model.
+    if let Some(read) = is_call.then(|| calls.read(&said)).flatten() {
+        made.extend(read);
+        said = Value::Null;
+    }
     if role == "tool" && !members.contains_key("tool_call_id") {
         let id = calls.open.pop_front();
         members.extend(id.map(|id| ("tool_call_id".to_owned(), id.into())));
+    }
+    members.insert("role".to_owned(), if is_call { "assistant" } else { role }.into());
+    members.insert("content".to_owned(), said);
+    if !made.is_empty() {
+        members.insert("tool_calls".to_owned(), made.into());
     }
     Cow::Owned(plain)
 }

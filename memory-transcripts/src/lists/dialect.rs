@@ -65,6 +65,7 @@ fn anthropic(value: &Value) -> ListItem {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system") => Role::System,
+        Some("tool") => Role::Tool,
         Some(other) => return ListItem::Skip(Why::Unknown, format!("message of the role {other}")),
         None => return ListItem::Skip(Why::Unknown, "value without a role".to_owned()),
     };

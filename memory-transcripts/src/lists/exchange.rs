@@ -10,7 +10,7 @@ use crate::{Why, members::says_something, out::ItemQueue};
 pub(super) const NAMES: [&str; 6] =
     ["conversation_id", "conversation_hash", "session_id", "sessionId", "thread_id", "chat_id"];
 /// Members that hold the messages of an object.
-const LISTS: [&str; 6] = ["messages", "input", "items", "conversations", "conversation", "chosen"];
+const LISTS: [&str; 7] = ["messages", "input", "items", "conversations", "conversation", "chosen_messages", "chosen"];
 /// Members that hold a person's words as text, and members that add to them.
 const PROMPTS: [&str; 4] = ["instruction", "prompt", "question", "query"];
 const CONTEXTS: [&str; 2] = ["input", "context"];
@@ -93,6 +93,11 @@ impl<'a> Exchange<'a> {
                 found.say("choices", "assistant", completed);
             }
             found.further = (choices.len() as u64).saturating_sub(1);
+        }
+        // Of two answers the preferred one may be a message.
+        let chosen = object.get("chosen").filter(|chosen| chosen.is_object() && !found.taken.is_empty());
+        if let Some(chosen) = chosen {
+            found.take("chosen", std::slice::from_ref(chosen));
         }
         let is_open = !is_item && !found.taken.is_empty() && !found.taken.contains(&"choices");
         if let Some(name) = ANSWERS.into_iter().find(|name| text(name).is_some()).filter(|_| is_open) {

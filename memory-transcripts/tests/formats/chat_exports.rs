@@ -210,3 +210,23 @@ fn a_chat_without_messages_is_counted_and_two_of_one_id_are_two() {
     assert_eq!(whole.ids(), ["y", "y-2"]);
     assert_eq!(whole.skipped(), [(Why::Empty, "conversation without messages".to_owned(), 1)]);
 }
+
+#[test]
+fn projects_and_memories_of_claude_are_documents() {
+    let files = Files::new();
+    let memories = json!([{"conversations_memory": "Ana plans a trip.", "project_memories": {"p-1": "On trains."}, "account_uuid": "a"}]);
+    let projects = json!([{"uuid": "p-1", "name": "Trip", "prompt_template": "Be short.", "creator": {},
+        "docs": [{"uuid": "d-1", "filename": "plan.txt", "content": "Graz", "created_at": "t"}]}]);
+    let path = files
+        .write("data.zip", zipped(&[("memories.json", memories.to_string()), ("projects.json", projects.to_string())]));
+    let read = read(&path);
+    assert_eq!(
+        read.texts("claude-memory"),
+        [
+            "assistant: [document: Memory of Claude]\nAna plans a trip.",
+            "assistant: [document: Memory of a project]\nOn trains."
+        ]
+    );
+    assert_eq!(read.texts("p-1"), ["user: [document: Instructions]\nBe short.", "user: [document: plan.txt]\nGraz"]);
+    assert_eq!(read.titles["p-1"], "Trip");
+}

@@ -51,6 +51,24 @@ fn chats_of_sharegpt_keep_roles_calls_and_results() {
 }
 
 #[test]
+fn parts_with_values_are_texts_reasoning_and_calls() {
+    let part = |kind: &str, value: &str| json!({"type": kind, "value": value});
+    let read = of(&json!({"messages": [
+        {"role": "user", "content": [part("text", "Look.")]},
+        {"role": "assistant", "content": [part("reasoning", "Hm."), part("tool_call", r#"{"name": "look", "arguments": {"q": 1}}"#)]},
+        {"role": "tool", "content": [part("text", "found")]},
+        {"role": "assistant", "content": [part("text", "Here.")], "loss_weight": 1.0}]}));
+    assert_eq!(read.texts("x"), ["user: Look.", "assistant: Hm.\nlook({\"q\":1})", "tool: found", "assistant: Here."]);
+    let messages = &read.messages["x"];
+    assert_eq!(messages[1].message.tool_calls().next(), messages[2].message.tool_results().next());
+    let turn = |from: &str, value: &str| json!({"from": from, "value": value});
+    let preferred =
+        of(&json!({"conversations": [turn("human", "q")], "chosen": turn("gpt", "a"), "rejected": turn("gpt", "b")}));
+    assert_eq!(preferred.texts("x"), ["user: q", "assistant: a"]);
+    assert_eq!(preferred.skipped(), [(Why::Unknown, "member rejected".to_owned(), 1)]);
+}
+
+#[test]
 fn collected_chats_are_named_by_their_ids_and_have_models_and_times() {
     let chat = json!([{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi", "toxic": true}]);
     let read = of(
