@@ -12,20 +12,14 @@ pub(super) struct Plain<'a> {
     places: Vec<(usize, Range<usize>)>,
 }
 
-/// What a character is searched as.
-enum Shape {
-    Same,
-    Space,
-    Invisible,
+/// True for a space that is not the plain one.
+fn is_space(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-fn shape(c: char) -> Shape {
-    match c {
-        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => Shape::Space,
-        // Soft hyphens, joiners, and marks of direction.
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => Shape::Invisible,
-        _ => Shape::Same,
-    }
+/// True for soft hyphens, joiners, and marks of direction.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
 }
 
 /// True if a character belongs to the letter before it: an accent, a vowel sign, a later part of a Korean syllable.
@@ -35,25 +29,25 @@ fn goes_on(c: char) -> bool {
 
 impl<'a> Plain<'a> {
     pub(super) fn of(text: &'a str) -> Self {
-        let is_same = |c: char| matches!(shape(c), Shape::Same);
+        let is_same = |c: char| !is_space(c) && !is_invisible(c);
         if text.is_ascii() || text.chars().all(is_same) && is_nfc_quick(text.chars()) == IsNormalized::Yes {
             return Self::unchanged(text);
         }
         let mut plain = Self { text: Cow::Owned(String::with_capacity(text.len())), places: Vec::new() };
         let mut chars = text.char_indices().peekable();
         while let Some((start, first)) = chars.next() {
-            let mut end = start + first.len_utf8();
-            while let Some((at, next)) = chars.next_if(|(_, next)| goes_on(*next)) {
-                end = at + next.len_utf8();
+            if is_invisible(first) {
+                continue;
             }
-            let letter = text.get(start..end).unwrap_or_default();
-            for c in letter.nfc() {
-                match shape(c) {
-                    Shape::Same => plain.push(c, start..end),
-                    Shape::Space => plain.push(' ', start..end),
-                    Shape::Invisible => {}
+            let (mut letter, mut end) = (String::from(first), start + first.len_utf8());
+            // Invisible characters may stand between a letter and its accent.
+            while let Some((at, next)) = chars.next_if(|(_, next)| goes_on(*next) || is_invisible(*next)) {
+                if !is_invisible(next) {
+                    letter.push(next);
+                    end = at + next.len_utf8();
                 }
             }
+            letter.nfc().for_each(|c| plain.push(if is_space(c) { ' ' } else { c }, start..end));
         }
         plain
     }
