@@ -1,5 +1,8 @@
 //! Appends messages of transcripts, each once, however often it is read.
 
+mod shared;
+mod unspoken;
+
 use std::{collections::HashMap, mem, time::Instant};
 
 use memory::{
@@ -16,6 +19,7 @@ use crate::{
     settling::{Appending, BATCH, BATCH_BYTES, Times, settle},
     summaries::SummaryTakeover,
 };
+use shared::Shared;
 
 /// Appender of a source's items to their conversations, in batches.
 pub(crate) struct Appender<'a> {
@@ -34,6 +38,9 @@ pub(crate) struct Appender<'a> {
     appended: u64,
     started: Instant,
     erased_elsewhere: ErasedElsewhere,
+    /// Conversations that were there before, and those that began in this import by the keys of their first messages.
+    stored: Option<Vec<ConversationId>>,
+    begun: HashMap<MessageKey, Vec<ConversationId>>,
     stages: &'a dyn Stages,
     /// Progress; `None` once everything was appended.
     progress: Option<Box<dyn Progress + 'a>>,
@@ -47,6 +54,11 @@ struct Target {
     title: Option<String>,
     /// Earlier titles by the source.
     replaced: Vec<String>,
+    /// True once a person has spoken in the file.
+    has_person: bool,
+    is_subagent: bool,
+    /// Messages that repeat the beginning of other conversations; `None` once one does not.
+    shared: Option<Shared>,
     /// True if the conversation had messages before, so that each message must be looked up.
     was_there: bool,
     /// Number of messages that it had.
@@ -137,6 +149,8 @@ impl<'a> Appender<'a> {
             appended: 0,
             started: Instant::now(),
             erased_elsewhere: ErasedElsewhere::default(),
+            stored: None,
+            begun: HashMap::new(),
             stages,
             progress: Some(stages.begin(Stage::Appending)),
         }
@@ -184,6 +198,13 @@ impl<'a> Appender<'a> {
         Ok(())
     }
 
+    /// Gives a conversation of this import a title, unless its own file has one.
+    pub(crate) fn entitle(&mut self, id: &ConversationId, title: &str) {
+        if let Some(target) = self.targets.get_mut(id) {
+            target.title.get_or_insert_with(|| title.to_owned());
+        }
+    }
+
     /// Begins or continues a conversation.
     async fn begin(&mut self, id: &ConversationId, fork: Option<&ForkPoint>) -> Result<(), Error> {
         if self.targets.contains_key(id) {
@@ -198,12 +219,15 @@ impl<'a> Appender<'a> {
         if let Some(fork) = fork.filter(|_| target.was_there) {
             target.met = self.find(id, &fork.after).await?.map_or(0, NodeId::get);
         } else if let Some(fork) = fork {
+            self.part(&fork.conversation).await?;
             self.flush(&fork.conversation).await?;
             let of = self.targets.get(&fork.conversation).map(|parent| parent.conversation.clone());
             let of = of.unwrap_or_else(|| self.parts.memory.conversation(fork.conversation.clone()));
             if let Some(node) = self.find(of.id(), &fork.after).await? {
                 target.conversation = of.fork(node, id.clone()).await?;
             }
+        } else if !target.was_there {
+            target.shared = Some(Shared::default());
         }
         self.order.push(id.clone());
         self.targets.insert(id.clone(), target);
@@ -223,6 +247,9 @@ impl<'a> Appender<'a> {
             times: Times::default(),
             title: None,
             replaced: Vec::new(),
+            has_person: false,
+            is_subagent: false,
+            shared: None,
             was_there: nodes > 0,
             stored: nodes,
             met: 0,
@@ -260,6 +287,13 @@ impl<'a> Appender<'a> {
             }
             Err(error) => return Err(error.into()),
         }
+        if let Some(shared) = target.shared.take()
+            && self.repeats(&id, shared, &message).await?
+        {
+            return Ok(());
+        }
+        let Some(target) = self.targets.get_mut(&id) else { return Ok(()) };
+        target.hear(&message);
         if target.was_there {
             let of = target.conversation.id().clone();
             let there = self.there(&of, &message).await?;
@@ -454,6 +488,7 @@ impl<'a> Appender<'a> {
 
     /// Appends the rest and sets titles, but neither compacts nor indexes.
     pub(crate) async fn close(mut self) -> Result<AppendedCounts, Error> {
+        self.part_all().await?;
         self.flush_all().await?;
         drop(self.progress.take());
         let mut closed = AppendedCounts::default();
@@ -463,6 +498,7 @@ impl<'a> Appender<'a> {
                 continue;
             }
             entitle(self.store(), &target.conversation, target.title.as_deref(), &target.replaced).await?;
+            target.list(self.store()).await?;
             closed.diverged |= !target.notices.is_empty();
             closed.notices.extend(target.notices.iter().cloned());
             if target.differing > 0 {
@@ -481,6 +517,7 @@ impl<'a> Appender<'a> {
 
     /// Appends the rest, sets titles, compacts and indexes.
     pub(crate) async fn finish(mut self, afterwards: Afterwards) -> Result<Vec<ImportedConversation>, Error> {
+        self.part_all().await.map_err(|error| self.stopped(error))?;
         self.flush_all().await.map_err(|error| self.stopped(error))?;
         drop(self.progress.take());
         let append = self.started.elapsed();
@@ -488,6 +525,7 @@ impl<'a> Appender<'a> {
         let mut all = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let Some(target) = self.targets.remove(id) else { continue };
+            target.list(self.store()).await?;
             let Target { conversation, title, replaced, read, new, differing, erased, refused, summaries, .. } = target;
             let mut notices = target.notices;
             if read == 0 {

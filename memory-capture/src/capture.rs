@@ -138,6 +138,11 @@ impl Capture {
                     return Err(appender.stopped(error));
                 }
             }
+            for (record, title) in &files.titles {
+                if let Some(conversation) = reader.conversation_of(record) {
+                    appender.entitle(&conversation, title);
+                }
+            }
         }
         appender.finish(afterwards).await
     }

@@ -9,6 +9,11 @@ use memory::{
 /// shorter id, such as `7`, names another message in another file.
 const UNIQUE: usize = 16;
 
+/// True for an id that names one message in all files: no hash of what was said, which others may have said as well.
+pub(crate) fn is_unique(key: &MessageKey) -> bool {
+    key.as_str().len() >= UNIQUE && !["record-", "line-"].iter().any(|begin| key.as_str().starts_with(begin))
+}
+
 /// Conversations with erased messages, looked up once.
 #[derive(Debug, Default)]
 pub(crate) struct ErasedElsewhere {

@@ -22,6 +22,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// Name of the conversation, for a file whose format has none; by default that of the file.
     pub conversation: Option<ConversationId>,
+    /// True if files without a message are no error.
+    pub may_be_empty: bool,
     /// Limits of reading.
     pub limits: Limits,
     /// Steps after everything was appended.
@@ -32,6 +34,7 @@ impl Options {
     memory::setters! {
         some format: Format,
         some conversation: ConversationId,
+        may_be_empty: bool,
         limits: Limits,
         afterwards: Afterwards
     }
@@ -69,6 +72,8 @@ pub struct TranscriptFiles {
     conversations: BTreeSet<ConversationId>,
     /// Conversations named only by their file.
     by_file: Vec<(ConversationId, PathBuf)>,
+    /// Titles that a file gives to conversations of others, each with a record of the conversation.
+    pub(crate) titles: Vec<(String, String)>,
     read: Vec<FilesRead>,
 }
 
@@ -106,12 +111,18 @@ impl TranscriptFiles {
         progress: &dyn Progress,
         is_nameless: bool,
     ) -> Result<Self, Error> {
-        let Found { transcripts, others, .. } = found;
-        let mut files =
-            Self { transcripts: Vec::new(), conversations: BTreeSet::new(), by_file: Vec::new(), read: Vec::new() };
+        let Found { transcripts, mut others, .. } = found;
+        let mut files = Self {
+            transcripts: Vec::new(),
+            conversations: BTreeSet::new(),
+            by_file: Vec::new(),
+            titles: Vec::new(),
+            read: Vec::new(),
+        };
         let mut reports: BTreeMap<&str, (Format, usize, Report)> = BTreeMap::new();
         let count = transcripts.len();
         let mut messages = 0;
+        let mut failed = None;
         for transcript in transcripts {
             let names_conversations = transcript.format().names_conversations();
             let transcript = match &options.conversation {
@@ -122,22 +133,37 @@ impl TranscriptFiles {
                 }
                 Some(name) => transcript.named(name.as_str()),
             };
-            let mut reader = transcript.open().map_err(Error::Unread)?;
-            while let Some(item) = reader.read().map_err(Error::Unread)? {
-                match item {
-                    Item::Conversation(conversation) => {
-                        if transcript.is_named_by_file(&conversation.id) {
-                            files.by_file.push((conversation.id.clone(), transcript.path().to_owned()));
+            let (mut read, mut said) = (BTreeSet::new(), 0);
+            let checked = transcript.open().and_then(|mut reader| {
+                while let Some(item) = reader.read()? {
+                    match item {
+                        Item::Conversation(conversation) => {
+                            read.insert(conversation.id);
                         }
-                        files.conversations.insert(conversation.id);
+                        Item::Said(_) => {
+                            said += 1;
+                            progress.report(messages + said, 0);
+                        }
+                        _ => {}
                     }
-                    Item::Said(_) => {
-                        messages += 1;
-                        progress.report(messages, 0);
-                    }
-                    _ => {}
                 }
-            }
+                Ok(reader)
+            });
+            let mut reader = match checked {
+                Ok(reader) => reader,
+                // One of several files stops no other.
+                Err(error) if path.is_dir() || count > 1 => {
+                    others.unreadable(&error);
+                    failed = failed.or(Some(error));
+                    continue;
+                }
+                Err(error) => return Err(Error::Unread(error)),
+            };
+            messages += said;
+            let by_file = read.iter().filter(|id| transcript.is_named_by_file(id));
+            files.by_file.extend(by_file.map(|id| (id.clone(), transcript.path().to_owned())));
+            files.conversations.extend(read);
+            files.titles.extend(reader.titles_of_others());
             let format = transcript.format();
             let (_, count, report) = reports.entry(format.as_str()).or_insert_with(|| (format, 0, Report::default()));
             *count += 1;
@@ -150,7 +176,10 @@ impl TranscriptFiles {
         if others.skipped().next().is_some() {
             files.read.push(FilesRead { path: shown.clone(), format: None, files: 0, report: others });
         }
-        if messages == 0 {
+        if messages == 0 && !options.may_be_empty {
+            if let Some(error) = failed {
+                return Err(Error::Unread(error));
+            }
             return Err(Error::Empty { path: path.to_owned(), read: files.read });
         }
         Ok(files)

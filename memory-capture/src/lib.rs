@@ -19,7 +19,9 @@
 //!
 //! A message is appended once, however often and in whatever way its file is read: names of conversations and keys of
 //! messages follow from the file alone. If a file and the store continued differently, the file's messages go to a
-//! branch, and an [`ImportNotice`] names it. The position in a growing file is in the store's cache, which may be lost.
+//! branch, and an [`ImportNotice`] names it. A new conversation that repeats the beginning of another, message by
+//! message with the same ids, is a fork of it. One in which no person spoke is archived, until a person does. The
+//! position in a growing file is in the store's cache, which may be lost.
 //!
 //! # Features
 //!

@@ -163,3 +163,82 @@ fn futures_may_move_between_threads() {
     is_send(desk.capture.take(&path, Format::ClaudeCode, TranscriptPart::All));
     is_send(desk.capture.catch_up(&path, Format::ClaudeCode));
 }
+
+/// Writes a session of messages with these ids, which others may have, too.
+fn linked(desk: &Desk, session: &str, ids: &[&str]) -> PathBuf {
+    let line = |(number, id): (usize, &&str)| {
+        let parent = number.checked_sub(1).and_then(|parent| ids.get(parent));
+        json!({"type": "user", "uuid": id, "parentUuid": parent, "sessionId": session,
+               "timestamp": format!("2026-03-02T08:00:{number:02}.000Z"), "message": {"role": "user", "content": format!("Said {id}.")}})
+    };
+    let path = desk.directory.path().join("sessions").join(format!("{session}.jsonl"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, ids.iter().enumerate().map(|line_of| format!("{}\n", line(line_of))).collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn resumed_sessions_share_their_beginning_in_any_order_of_the_files() {
+    let ids: Vec<String> = (0..8).map(|number| format!("{number}0000000-0000-4000-8000-000000000000")).collect();
+    let of = |numbers: &[usize]| numbers.iter().map(|number| ids[*number].as_str()).collect::<Vec<_>>();
+    let sessions =
+        [("first", of(&[0, 1, 2, 3])), ("second", of(&[0, 1, 2, 3, 4, 5])), ("third", of(&[0, 1, 2, 3, 6, 7]))];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let desk = Desk::new();
+        let import = |path: &PathBuf| block_on(desk.capture.import(path, &Options::default(), &())).unwrap();
+        for number in order {
+            let (session, ids) = &sessions[number];
+            import(&linked(&desk, session, ids));
+        }
+        for (session, ids) in &sessions {
+            let said: Vec<_> = ids.iter().map(|id| format!("Said {id}.")).collect();
+            assert_eq!(desk.texts(&id(session)), said, "{order:?}");
+        }
+        let states = block_on(desk.capture.parts().store.conversations()).unwrap();
+        let own = |state: &memory::ConversationState| {
+            state.nodes - state.forked_from.as_ref().map_or(0, |from| from.node.get())
+        };
+        assert_eq!(states.iter().map(own).sum::<u64>(), 8, "{order:?}");
+        // Another import of all of them appends nothing, and a resumed session may go on.
+        let all = import(&desk.directory.path().join("sessions"));
+        assert!(all.conversations.iter().all(|one| one.new == 0), "{order:?}");
+        let more = import(&linked(
+            &desk,
+            "third",
+            &[sessions[2].1.as_slice(), &["80000000-0000-4000-8000-000000000000"]].concat(),
+        ));
+        assert_eq!((more.conversations[0].new, desk.texts(&id("third")).len()), (1, 7));
+    }
+    // All at once, and followed.
+    let desk = Desk::new();
+    for (session, ids) in &sessions {
+        linked(&desk, session, ids);
+    }
+    let all = block_on(desk.capture.import(&desk.directory.path().join("sessions"), &Options::default(), &())).unwrap();
+    assert_eq!(all.conversations.iter().map(|one| one.new).sum::<usize>(), 8);
+    let desk = Desk::new();
+    for (session, ids) in &sessions {
+        let path = linked(&desk, session, ids);
+        block_on(desk.capture.take(&path, Format::ClaudeCode, TranscriptPart::All)).unwrap();
+        assert_eq!(desk.texts(&id(session)).len(), ids.len());
+    }
+}
+
+#[test]
+fn a_title_in_another_file_and_a_torn_file_stop_nothing() {
+    let desk = Desk::new();
+    let session =
+        linked(&desk, "first", &["a0000000-0000-4000-8000-000000000000", "b0000000-0000-4000-8000-000000000000"]);
+    let directory = session.parent().unwrap();
+    let title = json!({"type": "summary", "summary": "A trip", "leafUuid": "b0000000-0000-4000-8000-000000000000"});
+    fs::write(directory.join("another.jsonl"), format!("{title}\n")).unwrap();
+    fs::write(directory.join("torn.json"), r#"{"messages": [{"role": "user", "content": "Hi."}, {"role":"#).unwrap();
+    let read = block_on(desk.capture.import(directory, &Options::default(), &())).unwrap();
+    assert_eq!(read.conversations.len(), 1);
+    let state = block_on(desk.capture.parts().store.conversation(&id("first"))).unwrap();
+    assert_eq!(state.title.as_deref(), Some("A trip"));
+    let others = read.files.iter().find(|files| files.format.is_none()).unwrap();
+    let torn: Vec<_> =
+        others.report.skipped().map(|skipped| (skipped.what.as_str(), skipped.first.contains("torn.json"))).collect();
+    assert_eq!(torn, [("file that cannot be read", true)]);
+}

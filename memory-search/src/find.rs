@@ -1,5 +1,7 @@
 //! Regular-expression search in the messages of conversations.
 
+mod plain;
+
 use std::{
     collections::BTreeMap,
     future::poll_fn,
@@ -20,6 +22,7 @@ use memory_core::{
 use regex::{Regex, RegexBuilder};
 
 use crate::shared_prefix::seen_before;
+use plain::Plain;
 
 /// Maximum nodes per read from the store, and maximum tokens, which a single node may exceed.
 const CHUNK: u64 = 512;
@@ -194,6 +197,8 @@ impl TextPattern {
     #[must_use]
     pub fn is_in(&self, text: &str) -> bool {
         let (mut from, no_limit) = (0, Deadline { begun: Instant::now(), max: None, stop: None });
+        let plain = self.0.plain(text);
+        let text = &*plain.text;
         while from < text.len() {
             if self.0.next_match(text, &mut from, &no_limit).is_some() {
                 return true;
@@ -207,6 +212,10 @@ impl TextPattern {
 ///
 /// Unreadable messages are skipped and reported in [`Found::losses`]. A message that conversations of the scope share
 /// through forks is searched once, in the oldest of them.
+///
+/// Letters match whether or not their accents are composed with them, all kinds of spaces match a space, and invisible
+/// characters (soft hyphens, zero-width spaces, marks of direction) match nothing. A pattern that names characters by
+/// `\x`, `\u` or `\p` matches the text as it is.
 ///
 /// A match lies within one message, and within a window of it, as if the text ended there; matches up to half a window
 /// long are always found. The window is 64 KiB for a pattern that compiles to at most 16 KiB, as names, numbers and
@@ -319,12 +328,13 @@ impl Search<'_> {
 
     fn message(&mut self, conversation: &ConversationId, node: &Node) -> End {
         let text = node.message.text();
+        let plain = self.pattern.plain(&text);
         let (begun, mut from) = (self.found.matches.len(), 0);
         // Offset and line of the last match.
         let (mut place, mut line) = (0, 1u32);
-        while from < text.len() {
+        while from < plain.text.len() {
             if self.is_first && from > 0 && self.deadline.is_over() {
-                let conversation = conversation.clone();
+                let (conversation, from) = (conversation.clone(), plain.original(&(from..from + 1)).start);
                 self.found.left_out = Some(LeftOut { conversation, node: node.id, from, length: text.len() });
                 return End::OutOfTime { next: node.id.next() };
             }
@@ -332,7 +342,8 @@ impl Search<'_> {
                 self.found.matches.truncate(begun);
                 return End::OutOfTime { next: node.id };
             }
-            let Some(span) = self.pattern.next_match(&text, &mut from, &self.deadline) else { continue };
+            let Some(span) = self.pattern.next_match(&plain.text, &mut from, &self.deadline) else { continue };
+            let span = plain.original(&span);
             if self.found.matches.len() == self.limit {
                 return End::LimitPassed;
             }
@@ -434,14 +445,18 @@ struct Pattern {
     regex: Regex,
     /// Bytes of text that are searched at once.
     reach: usize,
+    /// True if it names characters by their codes, which are searched for as they are.
+    is_exact: bool,
 }
 
 impl Pattern {
     fn compile(pattern: &str) -> Result<Self, FindError> {
+        let is_exact = ["\\x", "\\u", "\\U", "\\p", "\\P"].iter().any(|code| pattern.contains(code));
+        let plain = if is_exact { Plain::unchanged(pattern) } else { Plain::of(pattern) };
         let mut why = regex::Error::CompiledTooBig(0);
         for size in SIZES {
-            match RegexBuilder::new(pattern).multi_line(true).size_limit(size).build() {
-                Ok(regex) => return Ok(Self { regex, reach: WORK / size }),
+            match RegexBuilder::new(&plain.text).multi_line(true).size_limit(size).build() {
+                Ok(regex) => return Ok(Self { regex, reach: WORK / size, is_exact }),
                 Err(error) => why = error,
             }
             if !matches!(why, regex::Error::CompiledTooBig(_)) {
@@ -449,6 +464,11 @@ impl Pattern {
             }
         }
         Err(FindError::Pattern { pattern: pattern.to_owned(), why })
+    }
+
+    /// The form of a text in which it is searched.
+    fn plain<'a>(&self, text: &'a str) -> Plain<'a> {
+        if self.is_exact { Plain::unchanged(text) } else { Plain::of(text) }
     }
 
     /// Next non-empty match that begins at `from` or in the window after it. Sets `from` to the start of the next

@@ -84,6 +84,13 @@ pub(crate) fn zstd(file: File, path: &Path, limits: Limits) -> Result<Input, Tra
     Ok(Box::new(Guard { unpacked: decoder, packed, read: 0, around: None, limits }))
 }
 
+/// Input that unpacks a gzip stream.
+pub(crate) fn gzip(file: File, path: &Path, limits: Limits) -> Result<Input, TranscriptError> {
+    let packed = file.metadata().map_err(TranscriptError::io(path))?.len();
+    let unpacked = flate2::read::MultiGzDecoder::new(file);
+    Ok(Box::new(Guard { unpacked, packed, read: 0, around: None, limits }))
+}
+
 /// Transcript of an archive, in a temporary file without a name.
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -124,7 +131,7 @@ pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked,
     let mut read = 0;
     for member in members {
         let name = name_of(&member);
-        if !holds_conversations(&name) {
+        if !may_hold_conversations(&name) {
             unpacked.others.push(name);
             continue;
         }
@@ -170,13 +177,9 @@ fn damaged(place: String, error: ZipError) -> TranscriptError {
     TranscriptError::Damaged { place, why: format!("the archive cannot be read: {error}") }
 }
 
-/// True if the name of a file in an export is that of conversations: `conversations.json` in any directory, a part of
-/// it (`conversations-000.json`), or a JSON file below `conversations/`.
-pub(crate) fn holds_conversations(name: &str) -> bool {
-    let name = name.replace('\\', "/");
-    let (directory, file) = name.rsplit_once('/').unwrap_or(("", &name));
-    let is_json = file.ends_with(".json");
-    is_json && (file.starts_with("conversations") || directory.rsplit('/').next() == Some("conversations"))
+/// True for the name of a text that may hold conversations.
+fn may_hold_conversations(name: &str) -> bool {
+    [".json", ".jsonl", ".md", ".txt"].iter().any(|ending| name.ends_with(ending))
 }
 
 #[cfg(test)]
@@ -199,16 +202,16 @@ mod tests {
     }
 
     #[test]
-    fn only_conversations_are_unpacked_and_never_to_a_path() {
+    fn only_texts_are_unpacked_and_never_to_a_path() {
         let file = archive(&[
             ("../../conversations.json", b"[1]"),
             ("chat.html", b"x"),
             ("/etc/conversations/a.json", b"[2]"),
-            ("users.json", b"[]"),
+            ("photo.jpg", b"[]"),
         ]);
         let unpacked = unzip(file, Path::new("x.zip"), Limits::default()).unwrap();
         assert_eq!(unpacked.entries.len(), 2);
-        assert_eq!(unpacked.others, ["chat.html", "users.json"]);
+        assert_eq!(unpacked.others, ["chat.html", "photo.jpg"]);
         assert!(!Path::new("../../conversations.json").exists());
     }
 
@@ -263,7 +266,7 @@ mod tests {
 
     #[test]
     fn members_of_one_name_are_each_read() {
-        let two = archive(&[("conversations.json", b"[1]"), ("conversations.JSOX", b"[2]"), ("a.txt", b"")]);
+        let two = archive(&[("conversations.json", b"[1]"), ("conversations.JSOX", b"[2]"), ("a.bin", b"")]);
         let two = patched(two, b".JSOX", b".json");
         let unpacked = unzip(two, Path::new("x.zip"), Limits::default()).unwrap();
         let texts = unpacked.entries.into_iter().map(|mut entry| {

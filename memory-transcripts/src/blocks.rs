@@ -46,6 +46,15 @@ impl Blocks {
         (result, extra.into_iter().collect())
     }
 
+    /// Each block with its extra members.
+    pub(crate) fn each(self) -> impl Iterator<Item = (ContentBlock, Map<String, Value>)> {
+        let Self { blocks, mut extra } = self;
+        blocks.into_iter().enumerate().map(move |(index, block)| match extra.remove(&index.to_string()) {
+            Some(Value::Object(members)) => (block, members),
+            _ => (block, Map::new()),
+        })
+    }
+
     pub(crate) fn message(self, role: Role) -> Message {
         let mut message = Message::new(role, Vec::new());
         message.metadata.extend(self.extra());
@@ -112,7 +121,7 @@ fn members_of(kind: &str) -> Option<&'static [&'static str]> {
 fn block(raw: &str) -> (ContentBlock, Map<String, Value>) {
     match read(raw) {
         Some(block) if !matches!(block, ContentBlock::Unknown(_)) => (block, Map::new()),
-        kept => plain(raw).unwrap_or_else(|| (kept.unwrap_or_else(|| unknown(raw)), Map::new())),
+        kept => plain(raw).or_else(|| bytes(raw)).unwrap_or_else(|| (kept.unwrap_or_else(|| unknown(raw)), Map::new())),
     }
 }
 
@@ -143,6 +152,12 @@ fn plain(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
     let is_ours = |block: &ContentBlock| !matches!(block, ContentBlock::Unknown(_));
     let block = read(&format!("{{{}}}", known.join(","))).filter(is_ours);
     block.or_else(|| half_of_a_pair(&kind, &members, &mut extra)).map(|block| (block, extra))
+}
+
+/// A picture or file whose bytes are members of the block itself.
+fn bytes(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
+    let part = serde_json::from_str(raw).ok()?;
+    Some((crate::media::langchain(&part)?, others(&part, &MEDIA)))
 }
 
 /// Parses a tool call or result whose input or content core cannot parse, so that call and result stay a pair.
@@ -205,17 +220,17 @@ pub(crate) fn openai(content: &Value) -> Blocks {
 /// Members of a part that are read, by the part's type; for media, also members without meaning.
 fn taken_of(kind: &str) -> &'static [&'static str] {
     match kind {
-        "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => &["type", "text"],
+        "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => &["type", "text", "value"],
         "refusal" => &["type", "refusal"],
-        "reasoning" => &["type", "reasoning", "text"],
+        "reasoning" => &["type", "reasoning", "text", "value"],
         _ => &MEDIA,
     }
 }
 
 #[rustfmt::skip]
-const MEDIA: [&str; 14] = [
-    "type", "source_type", "data", "base64", "url", "mime_type", "filename", "file", "file_data", "file_url", "file_id",
-    "image_url", "source", "id",
+const MEDIA: [&str; 15] = [
+    "type", "source_type", "data", "base64", "url", "mime_type", "mediaType", "filename", "file", "file_data",
+    "file_url", "file_id", "image_url", "source", "id",
 ];
 
 /// Parses a part; also returns the members that core's block cannot represent.
@@ -251,7 +266,9 @@ fn plain_part(part: &Value, kind: &str) -> ContentBlock {
     if let Some(media) = crate::media::langchain(part) {
         return media;
     }
-    let as_text = |name| text(name).map_or_else(kept, |text| ContentBlock::Text(text.to_owned()));
+    // Data sets name the words of a part `value`, and OpenAI's threads put them into one.
+    let value = text("value").or_else(|| part.pointer("/text/value")?.as_str());
+    let as_text = |name| text(name).or(value).map_or_else(kept, |text| ContentBlock::Text(text.to_owned()));
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => as_text("text"),
         "refusal" => as_text("refusal"),
@@ -265,7 +282,7 @@ fn plain_part(part: &Value, kind: &str) -> ContentBlock {
             let text = |name: &str| inner[name].as_str();
             file(text("filename"), text("file_data"), text("file_url").or(text("file_id")))
         }
-        "reasoning" => match text("reasoning").or(text("text")) {
+        "reasoning" => match text("reasoning").or(text("text")).or(value) {
             Some(text) => ContentBlock::Reasoning { text: text.to_owned(), signature: None },
             None => kept(),
         },

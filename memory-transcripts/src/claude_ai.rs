@@ -7,11 +7,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    TranscriptError, Why,
+    Conversation, TranscriptError, Why,
     blocks::{Blocks, anthropic_value, unknown},
     branches::{BranchNode, Chats},
-    members::{keep, others},
-    out::{ItemQueue, says_nothing},
+    members::{keep, others, time},
+    names::{conversation_id, key},
+    out::{ItemQueue, says_nothing, usable_title},
     reader::FormatReader,
 };
 
@@ -69,6 +70,9 @@ struct ChatMessage {
 impl FormatReader for ClaudeAi {
     fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         let Some(chat) = out.parsed::<Chat>(record, "conversation")? else { return Ok(()) };
+        if chat.chat_messages.is_none() && documents(&chat, out) {
+            return Ok(());
+        }
         let (Some(id), Some(messages)) = (chat.uuid, chat.chat_messages) else {
             out.skip(Why::Unknown, "record without conversation");
             return Ok(());
@@ -101,6 +105,40 @@ impl FormatReader for ClaudeAi {
         self.chats.emit(&id, chat.name.as_deref(), nodes, main, "message", out);
         Ok(())
     }
+}
+
+/// Emits what is no chat: the documents of a project, and Claude's own notes on its person and on projects.
+fn documents(chat: &Chat, out: &mut ItemQueue) -> bool {
+    let members = &chat.others;
+    let document = |title: Option<&str>, text: &str| {
+        let media = Media::Text { media_type: "text/markdown".to_owned(), text: text.to_owned() };
+        ContentBlock::Document { title: title.map(str::to_owned), media }
+    };
+    let mut said: Vec<(String, Role, ContentBlock)> = Vec::new();
+    if let Some(notes) = members["conversations_memory"].as_str() {
+        said.push(("conversations".to_owned(), Role::Assistant, document(Some("Memory of Claude"), notes)));
+    }
+    for (project, notes) in members["project_memories"].as_object().into_iter().flatten() {
+        let notes = notes.as_str().unwrap_or_default();
+        said.push((project.clone(), Role::Assistant, document(Some("Memory of a project"), notes)));
+    }
+    if let Some(instructions) = members["prompt_template"].as_str().filter(|text| !text.trim().is_empty()) {
+        said.push(("instructions".to_owned(), Role::User, document(Some("Instructions"), instructions)));
+    }
+    for (number, file) in members["docs"].as_array().into_iter().flatten().enumerate() {
+        let id = file["uuid"].as_str().map_or_else(|| number.to_string(), str::to_owned);
+        let content = file["content"].as_str().unwrap_or_default();
+        said.push((id, Role::User, document(file["filename"].as_str(), content)));
+    }
+    if said.is_empty() {
+        return false;
+    }
+    let id = conversation_id(&[chat.uuid.as_deref().unwrap_or("claude-memory")]);
+    out.begin(Conversation::new(id.clone()).title(chat.name.as_deref().and_then(usable_title)));
+    for (name, role, block) in said {
+        out.say(&id, key(&name), Message::new(role, vec![block]), time(&members["updated_at"]));
+    }
+    true
 }
 
 /// Messages of one record: an answer with tool results becomes model, tool and model messages.

@@ -14,10 +14,13 @@ use std::collections::{HashMap, HashSet};
 
 use memory_core::{ContentBlock, ConversationId, Hash, Message, MessageKey, Role};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     Conversation, TranscriptError, Why,
     blocks::Blocks,
+    exact,
+    gemini::Parts,
     item::ForkPoint,
     members::by_model,
     names::{conversation_id, key, short},
@@ -59,8 +62,12 @@ pub(crate) struct ClaudeCode {
     by_name: HashMap<(String, Option<String>), usize>,
     /// Branch of the last message.
     current: Option<usize>,
+    /// Reader of contents as Qwen Code writes them.
+    parts: Parts,
     /// Titles that come before the record or session they name.
     waiting: Vec<Named>,
+    /// Titles of sessions in other files, with the last record of each.
+    of_others: Vec<(String, String)>,
     /// True if reading began after the start of the file, so that earlier records are unknown.
     is_resumed: bool,
 }
@@ -118,8 +125,8 @@ impl ClaudeCode {
 
     /// The branch of a line; begins a new one if the line continues none.
     fn branch(&mut self, line: &Line<'_>, continues: bool, out: &mut ItemQueue) -> Result<usize, TranscriptError> {
-        let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
-        let agent = line.is_sidechain().then(|| line.agent_id.as_deref().map(str::to_owned)).flatten();
+        let session = line.session().unwrap_or(&self.stem).to_owned();
+        let agent = line.agent().map(str::to_owned);
         let parent = line.parent();
         let spot = parent.and_then(|parent| self.spots.get(&hashed(parent)).copied());
         if let (Some(_), None, true) = (parent, spot, self.is_resumed) {
@@ -251,11 +258,15 @@ impl ClaudeCode {
         };
         unknown_members(line, raw).iter().for_each(|name| out.skip(Why::Unknown, name));
         let is_assistant = line.kind == "assistant";
-        if line.is_api_error() || is_assistant && inner.model.as_deref() == Some(SYNTHETIC) {
+        let model = line.model(&inner).map(str::to_owned);
+        if line.is_api_error() || is_assistant && model.as_deref() == Some(SYNTHETIC) {
             self.skip(line, Why::Note, "assistant (of the program: an error or a stop)", out);
             return Ok(());
         }
         let mut blocks = inner.content.map(crate::blocks::anthropic).unwrap_or_default();
+        if let Some(parts) = inner.parts.and_then(|parts| exact::parse(parts.get()).ok()) {
+            blocks.append(self.parts.blocks(&parts));
+        }
         if !is_assistant {
             match command(&blocks.blocks) {
                 Command::None => {}
@@ -283,19 +294,45 @@ impl ClaudeCode {
         self.current = Some(number);
         let Some(branch) = self.branches.get_mut(number) else { return Ok(()) };
         branch.is_linked |= line.parent().is_some();
+        let usage = inner.usage.or(line.usage_metadata);
         let message = if is_assistant && branch.goes_on(inner.id.as_deref()) {
             branch.record = Some(uuid.clone());
-            branch.add(blocks, inner.usage)
+            branch.add(blocks, usage)
         } else {
             let role = if is_assistant { Role::Assistant } else { Role::User };
-            let mut message = by_model(Message::new(role, Vec::new()), inner.model.as_deref());
+            let mut message = by_model(Message::new(role, Vec::new()), model.as_deref());
             branch.set_out(&mut message, line);
             let id = inner.id.map(|id| id.into_owned()).filter(|_| is_assistant);
             let pending = Pending { id, ..pending(&uuid, message, line, out.place.start, answers) };
-            branch.push(&uuid, pending, blocks, inner.usage, out)
+            branch.push(&uuid, pending, blocks, usage, out)
         };
         self.spots.insert(hashed(&uuid), Spot { branch: number, message });
         Ok(())
+    }
+}
+
+/// Reader of sessions on the web: objects with the lines of a session.
+#[derive(Debug)]
+pub(crate) struct Web(ClaudeCode);
+
+impl Web {
+    pub(crate) fn new(stem: &str) -> Self {
+        Self(ClaudeCode::new(stem))
+    }
+}
+
+impl FormatReader for Web {
+    fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        let Some(session) = &out.parsed::<Value>(record, "session")? else { return Ok(()) };
+        out.unknown("", session, &["loglines", "id", "session_id", "title", "created_at", "updated_at"]);
+        let id = ["session_id", "id"].iter().find_map(|name| session[*name].as_str());
+        self.0.stem = id.map_or_else(|| self.0.stem.clone(), str::to_owned);
+        let lines = session["loglines"].as_array().into_iter().flatten();
+        lines.map(exact::written).try_for_each(|line| self.0.record(&line, out))
+    }
+
+    fn finish(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        self.0.finish(out)
     }
 }
 
@@ -325,18 +362,29 @@ impl FormatReader for ClaudeCode {
         };
         let known = line.uuid.as_deref().is_some_and(|uuid| self.spots.contains_key(&hashed(uuid)));
         match line.kind.as_ref() {
-            "user" | "assistant" if known => out.skip(Why::Repeated, &line.kind),
+            "user" | "assistant" | "tool_result" if known => out.skip(Why::Repeated, &line.kind),
             "user" | "assistant" if line.is_summary() => {
                 self.skip(&line, Why::View, "summary of a compaction", out);
             }
             "user" | "assistant" if line.is_meta() => self.skip(&line, Why::Note, "user (isMeta)", out),
-            "user" | "assistant" => self.said(&line, record, out)?,
+            "user" | "tool_result" if line.is_of_program() => {
+                self.skip(&line, Why::Note, "message of the program", out);
+            }
+            "user" | "assistant" | "tool_result" => self.said(&line, record, out)?,
             "summary" => self.title(&line, line.summary.as_deref(), false, out),
             "ai-title" => self.title(&line, line.ai_title.as_deref(), false, out),
             "custom-title" => self.title(&line, line.custom_title.as_deref(), true, out),
+            "system" if line.subtype.as_deref() == Some("custom_title") => {
+                let (title, is_chosen) = line.given_title().unwrap_or_default();
+                self.title(&line, Some(&title), is_chosen, out);
+                self.pass(&line);
+            }
+            // The result of a run repeats its last message.
+            "result" => self.skip(&line, Why::Repeated, "result", out),
             "system" => {
                 let subtype = line.subtype.as_deref().unwrap_or("without subtype");
-                let why = if subtype.ends_with("compact_boundary") { Why::View } else { Why::Note };
+                let is_view = subtype.ends_with("compact_boundary") || subtype == "chat_compression";
+                let why = if is_view { Why::View } else { Why::Note };
                 self.skip(&line, why, &format!("system/{subtype}"), out);
             }
             "attachment" => self.attached(&line, record, out)?,
@@ -351,10 +399,22 @@ impl FormatReader for ClaudeCode {
         for named in std::mem::take(&mut self.waiting) {
             match self.named(&named) {
                 Some(number) => self.entitle(number, &named, out),
-                None => skip_title(&named, out),
+                None => {
+                    skip_title(&named, out);
+                    self.of_others.extend(named.leaf.map(|leaf| (leaf, named.title)));
+                }
             }
         }
         Ok(())
+    }
+
+    fn titles_of_others(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.of_others)
+    }
+
+    fn conversation_of(&self, record: &str) -> Option<ConversationId> {
+        let spot = self.spots.get(&hashed(record))?;
+        self.branches.get(spot.branch).map(|branch| branch.conversation.clone())
     }
 
     fn held_from(&self) -> Option<u64> {

@@ -1,5 +1,7 @@
 //! Rollouts of Codex: lines `{timestamp, type, payload}`, of which only `response_item` is history.
 
+mod exec;
+
 use memory_core::{ContentBlock, ConversationId, Hash, Message, MessageKey, Role, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,6 +15,8 @@ use crate::{
     records::RecordPlace,
     responses::{ListItem, Thoughts, item},
 };
+
+pub(crate) use exec::Exec;
 
 /// Beginnings of texts that Codex itself puts before a user's words.
 #[rustfmt::skip]

@@ -67,7 +67,7 @@ pub enum TranscriptError {
         place: String,
     },
     /// The database is of no known program.
-    #[error("{}: a SQLite database of neither OpenClaw nor lossless-claw: {found}", one_line(.place))]
+    #[error("{}: a SQLite database of neither OpenClaw, lossless-claw nor opencode: {found}", one_line(.place))]
     UnknownDatabase {
         /// The file.
         place: String,
@@ -119,5 +119,13 @@ impl TranscriptError {
 
     pub(crate) fn unfit(path: &Path, why: &'static str) -> Self {
         Self::Unfit { place: path.display().to_string(), why }
+    }
+}
+
+/// An error with its cause, on one line.
+pub(crate) fn with_cause(error: &TranscriptError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }

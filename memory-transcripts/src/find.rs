@@ -12,21 +12,26 @@ use memory_files::{Links, open};
 
 use crate::{
     Format, Position, Reader, Report, TranscriptError, Why,
+    aider::Aider,
     archive::{self, unzip},
     chatgpt::ChatGpt,
     claude_ai::ClaudeAi,
-    claude_code::ClaudeCode,
-    codex::Codex,
+    claude_code::{ClaudeCode, Web},
+    cline::Cline,
+    codex::{Codex, Exec},
     format::SQLITE,
+    gemini::Gemini,
     lists::Lists,
     markdown::Markdown,
     names::conversation_id,
+    opencode::{self, OpenCode},
     out::ItemQueue,
     pi::Pi,
     reader::FormatReader,
     records::{Bounded, Input, Lines, Records, Values},
     sqlite,
     strands::{self, Agent, Strands},
+    whatsapp::WhatsApp,
 };
 
 /// Bytes at the start of a file by which its format is recognized.
@@ -36,6 +41,10 @@ const DEPTH: u32 = 12;
 /// Signatures of an archive, the second of one without files.
 const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+const GZIP: &[u8] = b"\x1f\x8b";
+/// Names of files by which programs call every conversation, so that their directory names it.
+const SHARED: [&str; 5] =
+    ["api_conversation_history", "ui_messages", ".aider.chat.history", "_chat", "claude_messages"];
 
 /// Limits on the input of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +89,8 @@ enum Origin {
     /// An open file without a path.
     File(Arc<File>),
     Agent(Arc<Agent>),
+    /// Small files, read in this order.
+    Files(Arc<[PathBuf]>),
 }
 
 /// The transcripts of a path.
@@ -97,13 +108,15 @@ pub struct Found {
 /// A given `format` is assumed, not recognized.
 ///
 /// # Errors
-/// [`TranscriptError::UnknownFormat`], and the errors of reading.
+/// [`TranscriptError::UnknownFormat`], and the errors of reading. A directory without transcripts is no error if other
+/// files are in it, which [`Found::others`] names.
 pub fn find(path: &Path, format: Option<Format>, limits: Limits) -> Result<Found, TranscriptError> {
     let io = TranscriptError::io(path);
-    let mut search = Search { format, limits, found: Found::default() };
+    let mut search = Search { format, limits, is_directory: false, found: Found::default() };
     if fs::metadata(path).map_err(&io)?.is_dir() {
+        search.is_directory = true;
         search.directory(path, 0)?;
-        if search.found.transcripts.is_empty() {
+        if search.found.transcripts.is_empty() && search.found.others.skipped().next().is_none() {
             return Err(TranscriptError::UnknownFormat { place: path.display().to_string() });
         }
     } else {
@@ -118,7 +131,7 @@ pub fn find(path: &Path, format: Option<Format>, limits: Limits) -> Result<Found
 /// Same as [`find`].
 pub fn find_in(file: File, name: &str, format: Option<Format>, limits: Limits) -> Result<Found, TranscriptError> {
     let path = Path::new(name);
-    let mut search = Search { format, limits, found: Found::default() };
+    let mut search = Search { format, limits, is_directory: false, found: Found::default() };
     let again = file.try_clone().map_err(TranscriptError::io(path))?;
     search.file(path, again, Origin::File(Arc::new(file)))?;
     Ok(search.found)
@@ -204,6 +217,10 @@ impl Transcript {
                     out,
                 ));
             }
+            Origin::Files(files) => {
+                let records = Records::Files(files.iter().cloned().collect(), 0, self.limits.record);
+                return Ok(Reader::new(self.format, records, Box::new(OpenCode::new(&stem(&self.path))), out));
+            }
             Origin::Path if self.format.is_database() => {
                 return sqlite::reader(&self.path, self.format, self.limits, out);
             }
@@ -215,46 +232,71 @@ impl Transcript {
                 file
             }
         };
+        let mut file = file;
+        if self.format == Format::OpenCode && beginning(&mut file, SQLITE.len() as u64).map_err(&io)? == SQLITE {
+            return sqlite::reader(&self.path, self.format, self.limits, out);
+        }
         let input = plain(file, &self.path, self.limits)?;
         let bounded = Bounded { input, path: self.path.clone(), longest: self.limits.record };
         let name = self.name.clone().unwrap_or_else(|| stem(&self.path));
         let of_format: Box<dyn FormatReader> = match self.format {
-            Format::ClaudeCode => Box::new(ClaudeCode::new(&name)),
+            Format::ClaudeCode | Format::QwenCode => Box::new(ClaudeCode::new(&name)),
+            Format::ClaudeCodeWeb => Box::new(Web::new(&name)),
+            Format::CodexExec => Box::new(Exec::new(&name)),
+            Format::Gemini => Box::new(Gemini::new(&name)),
+            Format::OpenCode => Box::new(OpenCode::new(&name)),
+            Format::Cline => Box::new(Cline::new(&name)),
+            Format::Aider => Box::new(Aider::new(&name)),
+            Format::WhatsApp => Box::new(WhatsApp::new(&name)),
             Format::Codex => Box::new(Codex::new(&name)),
             Format::Pi => Box::new(Pi::new(&name)),
             Format::Markdown => Box::new(Markdown::new(&name)),
             Format::ChatGpt => Box::new(ChatGpt::default()),
             Format::ClaudeAi => Box::new(ClaudeAi::default()),
-            Format::OpenAi | Format::Responses | Format::Anthropic | Format::Bedrock | Format::LangChain => {
-                Box::new(Lists::new(self.format, &name))
-            }
-            Format::Strands | Format::OpenClaw | Format::LosslessClaw => {
+            list if list.is_list() => Box::new(Lists::new(list, &name)),
+            _ => {
                 let why = "expected a session folder, which holds session.json and agents/";
                 return Err(TranscriptError::unfit(&self.path, why));
             }
         };
+        let lines = |bounded| Lines::new(bounded, 0, false);
         let records = match self.format {
-            Format::ClaudeCode | Format::Codex | Format::Pi => Records::Lines(Lines::new(bounded, 0, false)),
-            Format::Markdown => Records::Lines(Lines::new(bounded, 0, false).with_blanks()),
+            text if text.is_text() => Records::Lines(lines(bounded).with_blanks()),
+            format if format.is_lines() => Records::Lines(lines(bounded)),
             _ => Records::Values(Values::new(bounded)),
         };
         Ok(Reader::new(self.format, records, of_format, out))
     }
 }
 
+/// First bytes of an export of this program, and the refusal of one.
+const EXPORT: &[u8] = b"{\"memory_export\":";
+const OWN: &str = "an export of this program, which its own import reads";
+/// Refusal of a file without content.
+const EMPTY: &str = "the file is empty";
 /// Refusal of a database that comes through a pipe or in an archive.
 const IN_PLACE: &str = "a database is read where it lies: give its path";
 
+/// Name of a file without its endings; of its directory or archive, if all conversations of a program are called alike.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".zst").unwrap_or(&name);
-    Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    let name = name.strip_suffix(".zst").or(name.strip_suffix(".gz")).unwrap_or(&name);
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some((archive, _)) = stem.rsplit_once(".zip, ").filter(|(_, member)| SHARED.contains(member)) {
+        return archive.to_owned();
+    }
+    let above = || Some(path.parent()?.file_name()?.to_string_lossy().into_owned());
+    above().filter(|_| SHARED.contains(&stem.as_str())).unwrap_or(stem)
 }
 
 /// Unpacked content of a file.
 fn plain(mut file: File, path: &Path, limits: Limits) -> Result<Input, TranscriptError> {
     let begins = beginning(&mut file, ZSTD.len() as u64).map_err(TranscriptError::io(path))?;
-    if begins == ZSTD { archive::zstd(file, path, limits) } else { Ok(Box::new(file)) }
+    match begins.as_slice() {
+        ZSTD => archive::zstd(file, path, limits),
+        begins if begins.starts_with(GZIP) => archive::gzip(file, path, limits),
+        _ => Ok(Box::new(file)),
+    }
 }
 
 /// Reads the first bytes of a file and rewinds it.
@@ -270,6 +312,8 @@ fn beginning(file: &mut File, most: u64) -> std::io::Result<Vec<u8>> {
 struct Search {
     format: Option<Format>,
     limits: Limits,
+    /// True within a directory, whose files need not have the given format.
+    is_directory: bool,
     found: Found,
 }
 
@@ -293,30 +337,44 @@ impl Search {
             }
         }
         if self.found.transcripts.len() == before {
-            let unfit = || TranscriptError::unfit(path, "the archive holds no conversations.json");
-            return Err(broken.into_iter().next().map_or_else(unfit, |(_, error)| error));
+            let unfit = || TranscriptError::unfit(path, "the archive holds no conversations that are recognized");
+            let is_damage = |error: &TranscriptError| unread(error, String::new()).0 == Why::Broken;
+            let damage = broken.into_iter().map(|(_, error)| error).find(is_damage);
+            return Err(damage.unwrap_or_else(unfit));
         }
         for (name, error) in broken {
-            let kind = format!("{} that cannot be read", last(&name));
-            self.found.others.skip(Why::Broken, &kind, || error.to_string());
+            let name = last(name.rsplit(".zip, ").next().unwrap_or_default());
+            let (why, what) = unread(&error, name);
+            let what = if why == Why::Broken { format!("{what} that cannot be read") } else { what };
+            self.found.others.skip(why, &what, || error.to_string());
         }
         Ok(())
     }
 
     fn recognize(&mut self, path: &Path, file: File, origin: Origin) -> Result<(), TranscriptError> {
-        let format = match self.format {
-            Some(format) => format,
-            None => {
-                let mut begin = Vec::new();
-                let read = plain(file, path, self.limits)?.take(BEGINNING).read_to_end(&mut begin);
-                read.map_err(|error| archive::failed(path, error))?;
-                let unknown = || TranscriptError::UnknownFormat { place: path.display().to_string() };
-                match origin {
-                    Origin::Path if begin.starts_with(SQLITE) => sqlite::recognize(path, self.limits)?,
-                    _ if begin.starts_with(SQLITE) => return Err(TranscriptError::unfit(path, IN_PLACE)),
-                    _ => Format::of_beginning(&begin).ok_or_else(unknown)?,
-                }
-            }
+        if let Some(format) = self.format.filter(|_| !self.is_directory) {
+            self.add(format, path, origin);
+            return Ok(());
+        }
+        let mut begin = Vec::new();
+        let read = plain(file, path, self.limits)?.take(BEGINNING).read_to_end(&mut begin);
+        read.map_err(|error| archive::failed(path, error))?;
+        let unknown = || TranscriptError::UnknownFormat { place: path.display().to_string() };
+        let found = match origin {
+            Origin::Path if begin.starts_with(SQLITE) => Some(sqlite::recognize(path, self.limits)?),
+            _ if begin.starts_with(SQLITE) => return Err(TranscriptError::unfit(path, IN_PLACE)),
+            _ if begin.starts_with(EXPORT) => return Err(TranscriptError::unfit(path, OWN)),
+            _ if begin.trim_ascii().is_empty() => return Err(TranscriptError::unfit(path, EMPTY)),
+            _ => Format::of_beginning(&begin),
+        };
+        let format = match (self.format, found) {
+            (None, found) => found.ok_or_else(unknown)?,
+            // The shapes of lists and of texts overlap.
+            (Some(given), Some(found)) if given == found || given.is_list() && found.is_list() => given,
+            (Some(given), Some(found)) if given.is_text() && found.is_text() => given,
+            (Some(given), None) if given.is_list() || given.is_text() && is_named_as_text(path) => given,
+            (Some(_), None) => return Err(unknown()),
+            (Some(_), Some(found)) => return Err(TranscriptError::unfit(path, found.as_str())),
         };
         self.add(format, path, origin);
         Ok(())
@@ -332,6 +390,12 @@ impl Search {
         if self.format.is_none_or(|format| format == Format::Strands) && strands::is_session(directory) {
             for agent in strands::agents(directory, self.limits, &mut self.found.others)? {
                 self.add(Format::Strands, &agent.directory.clone(), Origin::Agent(Arc::new(agent)));
+            }
+            return Ok(());
+        }
+        if self.format.is_none_or(|format| format == Format::OpenCode) && opencode::is_storage(directory) {
+            for (session, files) in opencode::sessions(directory, self.limits)? {
+                self.add(Format::OpenCode, &session, Origin::Files(files.into()));
             }
             return Ok(());
         }
@@ -361,49 +425,76 @@ impl Search {
         let shown = || path.display().to_string();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_named = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-        // A given format is not verified, so that only files with its endings are taken for it.
-        let takes = |database: bool| self.format.is_none_or(|format| format.is_database() == database);
-        let is_database = takes(true) && is_named(&[".db", ".sqlite", ".sqlite3"]);
-        let is_text = match self.format {
-            Some(Format::Markdown) => is_named(&[".md", ".markdown", ".txt"]),
-            // Files with tool results are parts of a transcript that refers to them.
-            _ => {
-                let is_result = || path.components().any(|part| part.as_os_str() == "tool-results");
-                is_named(&[".jsonl", ".jsonl.zst"]) || is_named(&[".json", ".zip"]) && !is_result()
-            }
-        };
-        let is_transcript = is_database || takes(false) && is_text;
+        let is_database = is_named(&DATABASES);
+        // Files with tool results are parts of a transcript that refers to them.
+        let is_result = path.components().any(|part| part.as_os_str() == "tool-results");
+        let is_text = is_named(&TEXTS) && !(is_result && is_named(&[".json", ".txt", ".md"]));
         let ending = format!("file *{}", name.rfind('.').and_then(|dot| name.get(dot..)).unwrap_or_default());
         let others = &mut self.found.others;
-        if !kind.is_file() || !is_transcript || self.format == Some(Format::Strands) {
+        if !kind.is_file() || !(is_database || is_text) {
             others.skip(Why::OtherFile, if kind.is_symlink() { "link" } else { &ending }, shown);
             return Ok(());
         }
-        if name.strip_suffix(".zst").is_some_and(|plain| directory.join(plain).is_file()) {
+        if let Some(plain) = name.strip_suffix(".zst").or(name.strip_suffix(".gz"))
+            && directory.join(plain).is_file()
+        {
             others.skip(Why::Repeated, "packed file beside the plain one", shown);
             return Ok(());
         }
-        let file = open(path, Links::Refuse).map_err(TranscriptError::io(path))?;
-        let Err(error) = self.file(path, file, Origin::Path) else { return Ok(()) };
-        let is_archive = name.ends_with(".zip");
+        // The messages as the model had them hold more than those that were shown.
+        if name == "ui_messages.json" && directory.join("api_conversation_history.json").is_file() {
+            others.skip(Why::Repeated, "ui_messages.json beside api_conversation_history.json", shown);
+            return Ok(());
+        }
+        let opened = open(path, Links::Refuse).map_err(TranscriptError::io(path));
+        let Err(error) = opened.and_then(|file| self.file(path, file, Origin::Path)) else { return Ok(()) };
         let (why, what) = match error {
-            TranscriptError::UnknownFormat { .. } => (Why::Unknown, ending.as_str()),
-            // An archive may contain anything.
-            TranscriptError::Unfit { .. } if is_archive => (Why::Unknown, ending.as_str()),
-            TranscriptError::Damaged { .. } if is_archive => (Why::Broken, "archive"),
             // Databases of other programs are expected.
             TranscriptError::UnknownDatabase { .. } | TranscriptError::NoSqlite { .. } => {
-                (Why::Note, "SQLite database without conversations")
+                (Why::Note, "SQLite database without conversations".to_owned())
             }
-            // The database may be another program's, and must not stop the import.
+            // No file stops those of other programs.
             TranscriptError::Damaged { .. } | TranscriptError::Locked { .. } | TranscriptError::Unfit { .. }
                 if is_database =>
             {
-                (Why::Broken, "SQLite database that cannot be read now")
+                (Why::Broken, "SQLite database that cannot be read now".to_owned())
             }
-            other => return Err(other),
+            TranscriptError::Damaged { .. } => (Why::Broken, "archive".to_owned()),
+            error => {
+                let (why, what) = unread(&error, ending);
+                let place = if why == Why::Broken { crate::error::with_cause(&error) } else { shown() };
+                self.found.others.skip(why, &what, || place);
+                return Ok(());
+            }
         };
-        self.found.others.skip(why, what, shown);
+        self.found.others.skip(why, &what, shown);
         Ok(())
     }
 }
+
+/// Why a file of several is not read, and what it is called.
+fn unread(error: &TranscriptError, name: String) -> (Why, String) {
+    match error {
+        TranscriptError::UnknownFormat { .. } => (Why::Unknown, name),
+        TranscriptError::Unfit { why: EMPTY, .. } => (Why::Empty, name),
+        TranscriptError::Unfit { why: OWN, .. } => (Why::OtherFile, "export of this program".to_owned()),
+        TranscriptError::Unfit { why, .. } if why.parse::<Format>().is_ok() => {
+            (Why::OtherFile, format!("file of the format {why}"))
+        }
+        // An archive may contain anything.
+        TranscriptError::Unfit { .. } => (Why::Unknown, name),
+        _ => (Why::Broken, name),
+    }
+}
+
+fn is_named_as_text(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ["md", "markdown", "txt"].iter().any(|text| ending == *text))
+}
+
+/// Endings of files that are looked into.
+const DATABASES: [&str; 3] = [".db", ".sqlite", ".sqlite3"];
+#[rustfmt::skip]
+const TEXTS: [&str; 13] = [
+    ".json", ".jsonl", ".zip", ".md", ".markdown", ".txt", ".json.gz", ".jsonl.gz", ".md.gz", ".txt.gz", ".json.zst",
+    ".jsonl.zst", ".ndjson",
+];

@@ -4,7 +4,8 @@ mod sniff;
 
 use std::{fmt, str::FromStr};
 
-use sniff::{Seen, first_value};
+use crate::{aider, markdown, whatsapp};
+use sniff::{Seen, values};
 
 /// A format of transcripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +37,24 @@ pub enum Format {
     LangChain,
     /// Session folders of Strands Agents.
     Strands,
+    /// Sessions and checkpoints of Gemini CLI, and contents of Google's API.
+    Gemini,
+    /// Sessions of Qwen Code: `.jsonl` files below `~/.qwen/projects`.
+    QwenCode,
+    /// Sessions of opencode: an export, its `storage` folder, or its database.
+    OpenCode,
+    /// `ui_messages.json` of a task of Cline or Roo Code.
+    Cline,
+    /// A session of Claude Code on the web: an object with `loglines`.
+    ClaudeCodeWeb,
+    /// Output of `codex exec --json`.
+    CodexExec,
+    /// Training data and collected chats: ShareGPT, LMSYS, WildChat, Alpaca, Open Assistant, prompts with answers.
+    Dataset,
+    /// The chat history of Aider.
+    Aider,
+    /// An exported chat of WhatsApp.
+    WhatsApp,
     /// A plain transcript: a heading or a label for each speaker.
     Markdown,
 }
@@ -43,9 +62,11 @@ pub enum Format {
 impl Format {
     /// All formats.
     #[rustfmt::skip]
-    pub const ALL: [Self; 14] = [
-        Self::ClaudeCode, Self::Codex, Self::Pi, Self::OpenClaw, Self::LosslessClaw, Self::ChatGpt, Self::ClaudeAi,
-        Self::OpenAi, Self::Responses, Self::Anthropic, Self::Bedrock, Self::LangChain, Self::Strands, Self::Markdown,
+    pub const ALL: [Self; 23] = [
+        Self::ClaudeCode, Self::ClaudeCodeWeb, Self::Codex, Self::CodexExec, Self::Gemini, Self::QwenCode,
+        Self::OpenCode, Self::Cline, Self::Aider, Self::Pi, Self::OpenClaw, Self::LosslessClaw, Self::ChatGpt,
+        Self::ClaudeAi, Self::OpenAi, Self::Responses, Self::Anthropic, Self::Bedrock, Self::LangChain, Self::Strands,
+        Self::Dataset, Self::WhatsApp, Self::Markdown,
     ];
 
     /// The name on a command line; it never changes.
@@ -65,6 +86,15 @@ impl Format {
             Self::Bedrock => "bedrock",
             Self::LangChain => "langchain",
             Self::Strands => "strands",
+            Self::Gemini => "gemini",
+            Self::QwenCode => "qwen-code",
+            Self::OpenCode => "opencode",
+            Self::Cline => "cline",
+            Self::ClaudeCodeWeb => "claude-code-web",
+            Self::CodexExec => "codex-exec",
+            Self::Dataset => "dataset",
+            Self::Aider => "aider",
+            Self::WhatsApp => "whatsapp",
             Self::Markdown => "markdown",
         }
     }
@@ -72,14 +102,33 @@ impl Format {
     /// True if its files name their conversations. A file of any other format is one conversation, named by the file.
     #[must_use]
     pub const fn names_conversations(self) -> bool {
-        matches!(self, Self::ClaudeCode | Self::Codex | Self::Pi | Self::ChatGpt | Self::ClaudeAi | Self::Strands)
-            || self.is_database()
+        !self.is_list()
+            && !matches!(self, Self::Cline | Self::ClaudeCodeWeb | Self::Aider | Self::WhatsApp | Self::Markdown)
+    }
+
+    /// True for lists of messages, whose shapes overlap, so that a given format prevails over a recognized one.
+    #[must_use]
+    pub const fn is_list(self) -> bool {
+        matches!(
+            self,
+            Self::OpenAi | Self::Responses | Self::Anthropic | Self::Bedrock | Self::LangChain | Self::Dataset
+        )
     }
 
     /// True for a SQLite database, which is read in place and so cannot come through a pipe.
     #[must_use]
     pub const fn is_database(self) -> bool {
         matches!(self, Self::OpenClaw | Self::LosslessClaw)
+    }
+
+    /// True if a record is a line.
+    pub(crate) const fn is_lines(self) -> bool {
+        matches!(self, Self::ClaudeCode | Self::Codex | Self::Pi | Self::QwenCode | Self::CodexExec) || self.is_text()
+    }
+
+    /// True for plain text, in which blank lines have a meaning.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Self::Markdown | Self::Aider | Self::WhatsApp)
     }
 
     /// True if a file can be followed while it is written.
@@ -95,7 +144,17 @@ impl Format {
     /// The format of a file by its first bytes, which may be cut off; `None` if they fit no format, or several.
     #[must_use]
     pub fn of_beginning(bytes: &[u8]) -> Option<Self> {
-        first_value(bytes).and_then(|seen| of_value(&seen))
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        // Notes of a program may come first.
+        let of_json = || values(text).take(MOST_VALUES).find_map(|seen| of_value(&seen));
+        match text.starts_with('{') || text.starts_with("[{") {
+            true => of_json(),
+            false if aider::is_history(text) => Some(Self::Aider),
+            false if whatsapp::is_chat(text) => Some(Self::WhatsApp),
+            false if markdown::is_transcript(text) => Some(Self::Markdown),
+            false => of_json(),
+        }
     }
 }
 
@@ -122,8 +181,28 @@ impl FromStr for Format {
     }
 }
 
-/// Record types of Claude Code that name no session.
-const CLAUDE_CODE: [&str; 4] = ["summary", "file-history-snapshot", "queue-operation", "custom-title"];
+/// Values at the start of a file by which its format is recognized.
+const MOST_VALUES: usize = 20;
+/// Members of a chat of ChatGPT, one of which stands next to `mapping`.
+const CHATGPT: [&str; 6] = ["current_node", "conversation_id", "create_time", "title", "children", "author"];
+/// Record types of Codex.
+#[rustfmt::skip]
+const CODEX: [&str; 8] = [
+    "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "ghost_snapshot",
+    "session_state",
+];
+/// Parts of a content of Google's API, apart from texts.
+const GEMINI: [&str; 4] = ["functionCall", "functionResponse", "inlineData", "fileData"];
+/// Event types of `codex exec --json`.
+const CODEX_EXEC: [&str; 4] = ["thread.started", "turn.started", "item.started", "item.completed"];
+/// Record types of Claude Code, and those of them that name no session.
+#[rustfmt::skip]
+const CLAUDE_CODE: [&str; 22] = [
+    "user", "assistant", "system", "summary", "file-history-snapshot", "queue-operation", "custom-title", "ai-title",
+    "progress", "attachment", "last-prompt", "agent-name", "agent-color", "pr-link", "tag", "mode", "permission-mode",
+    "content-replacement", "speculation-accept", "worktree-state", "result", "tool_result",
+];
+const NAMELESS: [&str; 4] = ["summary", "file-history-snapshot", "queue-operation", "custom-title"];
 /// Message types of LangChain.
 const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 /// Item types that only the Responses API has.
@@ -132,43 +211,86 @@ const RESPONSES: [&str; 7] = [
     "function_call", "function_call_output", "reasoning", "custom_tool_call", "web_search_call",
     "image_generation_call", "code_interpreter_call",
 ];
+/// Pairs of members of data sets: a prompt, or words and their speaker, and what belongs to it.
+#[rustfmt::skip]
+const PAIRS: [(&str, &[&str]); 9] = [
+    ("instruction", &["output", "response"]),
+    ("prompt", &["completion", "response", "chosen", "answer", "output"]),
+    ("question", &["answer", "response", "chosen"]),
+    ("query", &["answer", "response"]),
+    ("input", &["ideal"]),
+    ("conversation", &["conversation_id", "conversation_hash", "turn", "language"]),
+    ("conversation_a", &["conversation_b"]),
+    ("chosen_messages", &["rejected_messages"]),
+    ("from", &["value"]),
+];
 
 fn of_value(seen: &Seen) -> Option<Format> {
     let has = |key: &str| seen.has(key);
+    let any = |keys: &[&str]| keys.iter().any(|key| seen.has(key));
     let kind = seen.kind.as_deref().unwrap_or_default();
-    let found = if has("mapping") {
+    let is = |kinds: &[&str]| kinds.contains(&kind);
+    let found = if has("mapping") && CHATGPT.iter().any(|key| seen.inner(key)) {
         Format::ChatGpt
-    } else if has("chat_messages") {
+    } else if has("chat_messages") && (any(&["uuid", "name"]) || seen.inner("sender"))
+        || has("conversations_memory") && any(&["project_memories", "account_uuid"])
+        || has("docs") && has("prompt_template")
+    {
         Format::ClaudeAi
-    } else if has("payload") && has("timestamp") && has("type")
+    } else if has("payload") && is(&CODEX)
         || has("instructions") && has("timestamp") && has("id") && !has("type") && !has("output")
     {
         Format::Codex
-    } else if has("type") && (has("sessionId") || has("leafUuid") || has("parentUuid"))
-        || CLAUDE_CODE.contains(&kind) && (has("messageId") || has("summary") || has("snapshot"))
+    } else if is(&CODEX_EXEC) && any(&["thread_id", "item"]) || kind == "turn.started" {
+        Format::CodexExec
+    } else if has("loglines") && seen.inner("message") {
+        Format::ClaudeCodeWeb
+    } else if has("ts") && is(&["say", "ask"]) && any(&["say", "ask"]) {
+        Format::Cline
+    } else if has("sessionId") && any(&["projectHash", "startTime"])
+        || any(&["$set", "$rewindTo"])
+        || has("parts") && has("role") && (seen.has_bare_text || GEMINI.iter().any(|key| seen.inner(key)))
+        || any(&["history", "contents"]) && seen.inner("parts")
+    {
+        Format::Gemini
+    } else if has("info") && (has("parts") || has("messages") && (seen.inner("parts") || seen.inner("projectID"))) {
+        Format::OpenCode
+    } else if has("uuid") && has("sessionId") && (has("systemPayload") || seen.inner("parts") && !seen.inner("content"))
+    {
+        Format::QwenCode
+    } else if is(&CLAUDE_CODE) && any(&["sessionId", "session_id", "leafUuid", "parentUuid"])
+        || is(&NAMELESS) && any(&["messageId", "summary", "snapshot"])
     {
         Format::ClaudeCode
     } else if kind == "session" && has("id") && has("timestamp") {
         Format::Pi
-    } else if has("lc") || LANGCHAIN.contains(&kind) && has("data") {
+    } else if has("lc") && (has("kwargs") || seen.inner("kwargs")) || is(&LANGCHAIN) && has("data") {
         Format::LangChain
-    } else if has("choices") {
+    } else if has("message_tree_id") && any(&["prompt", "text"]) {
+        Format::Dataset
+    } else if has("choices") && (seen.inner("message") || seen.inner("text")) {
         Format::OpenAi
+    } else if has("conversations") && (seen.inner("from") || seen.inner("role"))
+        || PAIRS.iter().any(|(first, others)| has(first) && any(others))
+    {
+        Format::Dataset
     } else if has("role") {
         return of_messages(seen);
     } else if has("messages") {
         return if seen.inner("lc") || seen.inner("data") && seen.is_kind(&["human", "ai"]) {
             Some(Format::LangChain)
-        } else if has("modelId") || has("inferenceConfig") {
+        } else if has("sessionId") && any(&["system_prompt", "origin"]) {
+            // Sessions of Cline.
+            Some(Format::Anthropic)
+        } else if any(&["modelId", "inferenceConfig"]) {
             Some(Format::Bedrock)
+        } else if seen.inner("value") && (seen.inner("from") || seen.is_kind(&["text"]) && !seen.inner("text")) {
+            Some(Format::Dataset)
         } else {
-            let by_system = if has("system") { Format::Anthropic } else { Format::OpenAi };
-            of_messages(seen).or(Some(by_system))
+            let by_system = if any(&["system", "system_prompt"]) { Format::Anthropic } else { Format::OpenAi };
+            of_messages(seen).or(seen.inner("role").then_some(by_system))
         };
-    } else if RESPONSES.contains(&kind)
-        || has("output") && (has("input") || has("model"))
-        || has("input") && has("model")
-    {
+    } else if is(&RESPONSES) || has("output") && any(&["input", "model"]) || has("input") && has("model") {
         Format::Responses
     } else {
         return None;
@@ -204,7 +326,7 @@ mod tests {
         for format in Format::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
-        assert!("cursor".parse::<Format>().unwrap_err().to_string().contains("claude-code, codex"));
+        assert!("cursor".parse::<Format>().unwrap_err().to_string().contains("claude-code, claude-code-web, codex"));
     }
 
     #[test]

@@ -13,7 +13,8 @@
 //!
 //! # Invariants
 //!
-//! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file. A record of an unknown
+//! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file; sessions of Gemini CLI and
+//! chats of WhatsApp are held whole. A record of an unknown
 //! type is counted by name and is no error. Names of conversations and keys of messages depend only on the source; when
 //! a file grows, earlier names and keys stay the same. A database is opened read-only, and nothing is locked between
 //! two pages of its rows.
@@ -22,23 +23,28 @@
 //!
 //! No store, no network. Only temporary files are written.
 
+mod aider;
 mod archive;
 mod blocks;
 mod branches;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;
+mod cline;
 mod codex;
 mod error;
 pub mod exact;
 mod find;
 mod format;
+mod gemini;
 mod item;
 mod lists;
 mod markdown;
 mod media;
 mod members;
 mod names;
+mod oasst;
+mod opencode;
 mod out;
 mod pi;
 mod reader;
@@ -48,6 +54,8 @@ mod responses;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod strands;
+mod turn;
+mod whatsapp;
 mod write;
 
 pub use error::TranscriptError;

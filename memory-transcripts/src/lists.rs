@@ -1,8 +1,10 @@
-//! Lists of messages as programs send them to a model: OpenAI Chat and Responses, Anthropic, Bedrock, LangChain.
+//! Lists of messages: as programs send them to a model (OpenAI Chat and Responses, Anthropic, Bedrock, LangChain), and
+//! as data sets hold them.
 //!
 //! A record is a message of the file's single conversation, or an object or list that is a conversation of its own.
 
 mod chat;
+mod dataset;
 mod dialect;
 mod exchange;
 mod langchain;
@@ -14,8 +16,9 @@ use serde_json::Value;
 
 use crate::{
     Conversation, Format, TranscriptError, Why, exact,
-    members::by_model,
+    members::{by_model, time},
     names::{Chain, conversation_id, key},
+    oasst::Trees,
     out::{ItemQueue, says_nothing},
     reader::FormatReader,
     records::RecordPlace,
@@ -33,6 +36,7 @@ pub(crate) struct Lists {
     loose: Option<Loose>,
     /// Number of conversations that were single records.
     whole: u64,
+    trees: Trees,
 }
 
 /// A conversation that is being read.
@@ -42,10 +46,27 @@ struct Loose {
     chain: Chain,
     thoughts: Thoughts,
     model: Option<String>,
+    /// Time of the conversation, for messages without one.
+    at: Option<Timestamp>,
+    calls: dataset::Calls,
 }
+
+impl Loose {
+    fn new(id: ConversationId, object: &Value) -> Self {
+        Self {
+            id,
+            chain: Chain::default(),
+            thoughts: Thoughts::default(),
+            model: model_of(object).map(str::to_owned),
+            at: ["timestamp", "tstamp"].iter().find_map(|name| time(&object[*name])),
+            calls: dataset::Calls::default(),
+        }
+    }
+}
+
 impl Lists {
     pub(crate) fn new(format: Format, name: &str) -> Self {
-        Self { format, name: name.to_owned(), loose: None, whole: 0 }
+        Self { format, name: name.to_owned(), loose: None, whole: 0, trees: Trees::default() }
     }
 
     /// Emits a conversation that is a single record.
@@ -58,12 +79,7 @@ impl Lists {
             number => conversation_id(&[&self.name, &number.to_string()]),
         });
         out.begin(Conversation::new(id.clone()).title(text("title").and_then(crate::out::usable_title)));
-        let mut loose = Loose {
-            id,
-            chain: Chain::default(),
-            thoughts: Thoughts::default(),
-            model: model_of(object).map(str::to_owned),
-        };
+        let mut loose = Loose::new(id, object);
         if let Some((name, system)) = dialect::system(self.format, object) {
             let mut chain = Chain::default();
             chain.take(&object.get(name).map(exact::written).unwrap_or_default());
@@ -78,13 +94,18 @@ impl Lists {
 
 /// Model that a request or response names.
 fn model_of(object: &Value) -> Option<&str> {
-    object["model"].as_str().or(object["modelId"].as_str())
+    let named = ["model", "modelId", "model_name"].iter().find_map(|name| object[*name].as_str());
+    named.or_else(|| ["id", "modelId"].iter().find_map(|name| object["modelInfo"].get(name)?.as_str()))
 }
 
 impl Loose {
     fn take(&mut self, format: Format, value: &Value, out: &mut ItemQueue) {
         self.chain.take(&exact::written(value));
-        for (number, read) in dialect::message(format, value).into_iter().enumerate() {
+        let plain = match format {
+            Format::Dataset => dataset::plain(value, &mut self.calls),
+            _ => Cow::Borrowed(value),
+        };
+        for (number, read) in dialect::message(format, &plain).into_iter().enumerate() {
             let (message, id) = match read {
                 ListItem::Message(message, id) => (*message, id),
                 ListItem::Reasoning(block, beside, id) => {
@@ -111,7 +132,8 @@ impl Loose {
             };
             let model = model_of(value).or(self.model.as_deref()).filter(|_| message.model().is_none());
             let message = by_model(message, model);
-            out.say(&self.id, key, message, time(value));
+            let at = ["timestamp", "created_at", "ts"].iter().find_map(|name| time(&value[*name]));
+            out.say(&self.id, key, message, at.or(self.at));
         }
     }
 
@@ -124,12 +146,6 @@ impl Loose {
     }
 }
 
-/// Time of a message, if a program added it to the message.
-fn time(value: &Value) -> Option<Timestamp> {
-    let text = |name: &str| value[name].as_str()?.parse().ok();
-    text("timestamp").or_else(|| text("created_at"))
-}
-
 impl FormatReader for Lists {
     fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         let Some(value) = out.parsed::<Value>(record, "value")? else { return Ok(()) };
@@ -138,10 +154,20 @@ impl FormatReader for Lists {
             self.whole(&Value::Null, &messages, out);
             return Ok(());
         }
-        if let Some(exchange) = Exchange::of(&value) {
-            self.whole(&value, &exchange.messages, out);
-            let system = dialect::system(self.format, &value).map(|(name, _)| name);
-            exchange.count_others(&value, system, out);
+        if self.format == Format::Dataset && self.trees.take(&value, out) {
+            return Ok(());
+        }
+        let two = dataset::arena(&value);
+        let objects = two.as_ref().map_or(std::slice::from_ref(&value), <[Value; 2]>::as_slice);
+        let mut is_whole = false;
+        for object in objects {
+            let Some(exchange) = Exchange::of(object) else { continue };
+            is_whole = true;
+            self.whole(object, &exchange.messages, out);
+            let system = dialect::system(self.format, object).map(|(name, _)| name);
+            exchange.count_others(object, system, out);
+        }
+        if is_whole {
             return Ok(());
         }
         if !value.is_object() {
@@ -151,13 +177,14 @@ impl FormatReader for Lists {
         let loose = self.loose.get_or_insert_with(|| {
             let id = conversation_id(&[&self.name]);
             out.begin(Conversation::new(id.clone()));
-            Loose { id, chain: Chain::default(), thoughts: Thoughts::default(), model: None }
+            Loose::new(id, &Value::Null)
         });
         loose.take(self.format, &value, out);
         Ok(())
     }
 
     fn finish(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        self.trees.close(out);
         // A file of lines may continue later.
         if self.loose.as_ref().is_some_and(|loose| !loose.thoughts.is_empty()) {
             out.skip_at(Why::Unfinished, "reasoning at the end", RecordPlace::default());

@@ -6,11 +6,13 @@ use memory_core::{ConversationId, Json, Message, Role, Timestamp, text::one_line
 
 use crate::{
     Conversation, TranscriptError,
+    members::by_model,
     names::{Chain, conversation_id},
     out::ItemQueue,
     reader::FormatReader,
     records::RecordPlace,
 };
+pub(crate) use speaker::answers;
 use speaker::{Line, Named, line, named};
 
 /// Reader of such files.
@@ -34,6 +36,8 @@ pub(crate) struct Markdown {
     before: u64,
 }
 
+/// Maximum lines before the first speaker of a file that is recognized.
+const MOST_BEFORE: u64 = 20;
 /// Maximum doubtful lines that are kept.
 const MOST_DOUBTFUL: usize = 64;
 /// Metadata member of a message with the words next to the speaker's name.
@@ -76,9 +80,38 @@ impl Markdown {
         self.doubtful.iter().find(|(line, _)| line.is_like(first) || named(line).is_some())
     }
 
-    fn close(&mut self, out: &mut ItemQueue) {
-        let Some((speaker, text)) = self.current.take() else { return };
-        let text = text.trim_matches('\n').trim_end();
+    /// Reads a line; returns the message that it ends.
+    fn line(&mut self, line: &str, number: u64) -> Option<(Named, String)> {
+        let marker: String = line.trim_start().chars().take_while(|c| matches!(c, '`' | '~')).collect();
+        match &self.fence {
+            Some(fence) if marker.starts_with(fence.as_str()) && line.trim() == marker => self.fence = None,
+            None if marker.len() >= 3 => self.fence = Some(marker),
+            _ => {}
+        }
+        if let Some(speaks) = self.speaker(line, number) {
+            return self.current.replace(speaks);
+        }
+        match &mut self.current {
+            Some((_, text)) => {
+                text.push('\n');
+                text.push_str(line);
+            }
+            None => {
+                let title = line.strip_prefix("# ").and_then(crate::out::usable_title);
+                if self.title.is_none() && title.is_some() {
+                    self.title = title;
+                } else {
+                    self.before += u64::from(!line.trim().is_empty());
+                }
+            }
+        }
+        None
+    }
+
+    fn close(&mut self, (speaker, text): (Named, String), out: &mut ItemQueue) {
+        let text = without_rules(&text);
+        let (byline, text) = byline(text);
+        let text = unescaped(text);
         if text.is_empty() {
             return;
         }
@@ -89,9 +122,15 @@ impl Markdown {
         });
         let Named { role, speaker, beside, .. } = speaker;
         self.chain.take(&format!("{role}\n{}\n{text}", speaker.as_deref().unwrap_or_default()));
-        let mut message = Message::text_of(role, text);
-        message.speaker = speaker;
-        let at = beside.as_deref().and_then(time);
+        let mut message = Message::text_of(role, &text);
+        let Byline { at, names } = byline;
+        let is_model = role == Role::Assistant;
+        // The model is named last.
+        let model = names.last().filter(|_| is_model).map(String::as_str).or(beside.as_deref().and_then(model));
+        let named = names.first().filter(|_| names.len() > usize::from(is_model)).cloned();
+        message.speaker = speaker.or(named);
+        message = by_model(message, model);
+        let at = at.or(beside.as_deref().and_then(time));
         if let Some(beside) = beside {
             message.metadata.insert(HEADING.to_owned(), Json::string(&beside));
         }
@@ -99,40 +138,90 @@ impl Markdown {
     }
 }
 
-/// The time next to a speaker's name.
+/// The time next to a speaker's name, at its end.
 fn time(beside: &str) -> Option<Timestamp> {
-    beside.parse().ok().or_else(|| beside.replacen(' ', "T", 1).parse().ok())
+    let from = beside.trim().rsplitn(3, ' ').take(2).collect::<Vec<_>>();
+    let date = from.iter().rev().copied().collect::<Vec<_>>().join("T");
+    let parsed = |text: &str| text.parse().ok();
+    parsed(beside).or_else(|| parsed(&date)).or_else(|| parsed(&format!("{}:00Z", date.strip_suffix('Z')?)))
+}
+
+/// The model next to a speaker's name, as in `model gpt-5, mode Agent` or `claude-4 2026-07-13 13:40:56Z`.
+fn model(beside: &str) -> Option<&str> {
+    let named = beside.split(',').find_map(|part| part.trim().strip_prefix("model ")).map(str::trim);
+    let before = || beside.split_once(' ').map(|(model, _)| model).filter(|model| !model.starts_with("20"));
+    named.or_else(|| before().filter(|_| time(beside).is_some()))
+}
+
+/// A text without blank lines and rules around it, which separate messages.
+fn without_rules(text: &str) -> &str {
+    let is_rule = |line: &str| {
+        let line = line.trim();
+        line.is_empty() || line.len() > 2 && ['-', '*', '_'].iter().any(|mark| line.chars().all(|c| c == *mark))
+    };
+    let mut text = text;
+    while let Some((_, rest)) = text.split_once('\n').filter(|(line, _)| is_rule(line)) {
+        text = rest;
+    }
+    let mut text = text.trim_end();
+    while let Some((rest, _)) = text.rsplit_once('\n').filter(|(_, line)| is_rule(line)) {
+        text = rest.trim_end();
+    }
+    if is_rule(text) { "" } else { text }
+}
+
+/// The line below a heading of our own export: names and a time.
+#[derive(Debug, Default)]
+struct Byline {
+    at: Option<Timestamp>,
+    names: Vec<String>,
+}
+
+/// The byline of a text, and the rest of it.
+fn byline(text: &str) -> (Byline, &str) {
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let inner = line.strip_prefix('*').and_then(|line| line.strip_suffix('*')).filter(|line| !line.contains('*'));
+    let mut names: Vec<_> = inner.into_iter().flat_map(|line| line.split(" · ")).map(str::to_owned).collect();
+    // A line in italics without a time may be what was said.
+    match names.pop().and_then(|last| last.parse().ok()) {
+        Some(at) => (Byline { at: Some(at), names }, rest.trim_start_matches('\n')),
+        None => (Byline::default(), text),
+    }
+}
+
+/// A text without the escapes of our own export at the start of lines.
+fn unescaped(text: &str) -> String {
+    let line = |line: &str| match line.strip_prefix('\\') {
+        Some(rest) if rest.starts_with(['#', '<']) => rest.to_owned(),
+        _ => line.to_owned(),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// True if the beginning of a text shows both a person and the model as speakers, and nothing before them.
+pub(crate) fn is_transcript(text: &str) -> bool {
+    let mut reader = Markdown::default();
+    for line in text.lines() {
+        reader.line(line, 0);
+        if reader.before > MOST_BEFORE {
+            return false;
+        }
+    }
+    // Questions and answers of documents are no conversation.
+    let is_document = |line: &Line| matches!(line.lower_name().as_str(), "question" | "answer");
+    let is_loose = reader.before > 0 && reader.first.as_ref().is_some_and(|(line, _)| line.is_label());
+    let speaks = |role| reader.roles.contains(&role);
+    speaks(Role::User)
+        && speaks(Role::Assistant)
+        && !is_loose
+        && !reader.first.as_ref().is_some_and(|(line, _)| is_document(line))
 }
 
 impl FormatReader for Markdown {
     fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         // Blank lines belong to the text.
-        let line = record.trim_end_matches(['\n', '\r']);
-        let marker: String = line.trim_start().chars().take_while(|c| matches!(c, '`' | '~')).collect();
-        match &self.fence {
-            Some(fence) if marker.starts_with(fence.as_str()) && line.trim() == marker => self.fence = None,
-            None if marker.len() >= 3 => self.fence = Some(marker),
-            _ => {}
-        }
-        match self.speaker(line, out.place.line) {
-            Some((speaker, rest)) => {
-                self.close(out);
-                self.current = Some((speaker, rest));
-            }
-            None => match &mut self.current {
-                Some((_, text)) => {
-                    text.push('\n');
-                    text.push_str(line);
-                }
-                None => {
-                    let title = line.strip_prefix("# ").and_then(crate::out::usable_title);
-                    if self.title.is_none() && title.is_some() {
-                        self.title = title;
-                    } else {
-                        self.before += u64::from(!line.trim().is_empty());
-                    }
-                }
-            },
+        if let Some(closed) = self.line(record.trim_end_matches(['\n', '\r']), out.place.line) {
+            self.close(closed, out);
         }
         Ok(())
     }
@@ -145,7 +234,9 @@ impl FormatReader for Markdown {
             let why = format!("who speaks after `{written}` is not known: name the speakers User and Assistant");
             return Err(unknown(out, why));
         }
-        self.close(out);
+        if let Some(closed) = self.current.take() {
+            self.close(closed, out);
+        }
         out.place = RecordPlace::of_line(1);
         if self.conversation.is_none() && (self.before > 0 || self.title.is_some()) {
             return Err(unknown(out, "no line names a speaker, as `## User` and `Assistant: Hi.` do".to_owned()));

@@ -26,7 +26,7 @@ const STRANDS: &str = "strands";
 pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
     let text = |name: &str| part[name].as_str();
     let kind = text("type")?;
-    let media_type = text("mime_type").or(text("media_type"));
+    let media_type = text("mime_type").or(text("media_type")).or(text("mediaType"));
     let data = text("base64").or(text("data"));
     let address = text("url").or(text("file_id")).or(text("id").filter(|_| text("source_type") == Some("id")));
     match kind {

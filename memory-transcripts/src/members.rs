@@ -1,6 +1,6 @@
 //! Members of a source's values that a message has no field for: kept in its metadata, or counted by name.
 
-use memory_core::{Json, Message, Role};
+use memory_core::{Json, Message, Role, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::exact;
@@ -40,6 +40,21 @@ pub(crate) fn by_model(message: Message, model: Option<&str>) -> Message {
         None => message,
     }
 }
+
+/// A time as text, or in seconds or milliseconds since 1970.
+pub(crate) fn time(value: &Value) -> Option<Timestamp> {
+    if let Some(text) = value.as_str() {
+        return text.parse().ok();
+    }
+    let number = value.as_f64().filter(|number| number.is_finite() && *number > 0.0)?;
+    let millis = if number < SECONDS { number * 1e3 } else { number };
+    #[expect(clippy::cast_possible_truncation, reason = "clamped by the cast")]
+    let millis = millis.round() as i64;
+    Some(Timestamp::from_millis(millis))
+}
+
+/// Numbers below are seconds since 1970: they end in the year 5138.
+const SECONDS: f64 = 1e11;
 
 /// Metadata member of a message with the identity of its sender in a group, as OpenClaw records it.
 const SENDER: &str = "sender";

@@ -1,6 +1,6 @@
 //! Reads one transcript, item by item.
 
-use memory_core::text::mend_surrogates;
+use memory_core::{ConversationId, text::mend_surrogates};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -47,6 +47,16 @@ pub(crate) trait FormatReader: std::fmt::Debug + Send {
     /// If the whole input does not have the format.
     fn finish(&mut self, _out: &mut ItemQueue) -> Result<(), TranscriptError> {
         Ok(())
+    }
+
+    /// Titles of conversations in other files, each with the id of a record of its conversation.
+    fn titles_of_others(&mut self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The conversation of a record that was read.
+    fn conversation_of(&self, _record: &str) -> Option<ConversationId> {
+        None
     }
 
     /// Offset of the first byte that is held back because it may be incomplete.
@@ -114,7 +124,7 @@ impl Reader {
             };
             self.out.place = place;
             self.out.report.records += 1;
-            if self.format != Format::Markdown {
+            if !self.format.is_text() {
                 self.out.report.mended += mend_surrogates(&mut self.record);
             }
             let Ok(record) = std::str::from_utf8(&self.record) else {
@@ -125,7 +135,7 @@ impl Reader {
                 return Err(self.out.damaged("not UTF-8".to_owned()));
             };
             let record = if place.start == 0 { record.trim_start_matches('\u{feff}') } else { record };
-            let record = if self.format == Format::Markdown { record } else { record.trim() };
+            let record = if self.format.is_text() { record } else { record.trim() };
             self.of_format.record(record, &mut self.out)?;
         }
     }
@@ -138,6 +148,18 @@ impl Reader {
         if let Records::Lines(lines) = &mut self.records {
             lines.finish();
         }
+    }
+
+    /// Takes the titles of conversations in other files: of each, the id of a record of its conversation, for
+    /// [`Self::conversation_of`] of their reader, and the title. Complete after the end was read.
+    pub fn titles_of_others(&mut self) -> Vec<(String, String)> {
+        self.of_format.titles_of_others()
+    }
+
+    /// The conversation of a record that was read, by the record's id.
+    #[must_use]
+    pub fn conversation_of(&self, record: &str) -> Option<ConversationId> {
+        self.of_format.conversation_of(record)
     }
 
     /// Place of the last record that was read: the file, and the line where there are lines.

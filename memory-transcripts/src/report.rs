@@ -117,6 +117,11 @@ impl Report {
         }
     }
 
+    /// Counts a file that cannot be read to its end, and of which nothing is used.
+    pub fn unreadable(&mut self, error: &crate::TranscriptError) {
+        self.skip(Why::Broken, "file that cannot be read", || crate::error::with_cause(error));
+    }
+
     pub(crate) fn skip(&mut self, why: Why, what: &str, place: impl FnOnce() -> String) {
         self.count(why, what, 1, place);
     }

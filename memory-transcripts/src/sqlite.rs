@@ -5,6 +5,7 @@ mod database;
 mod lossless;
 mod open;
 mod openclaw;
+mod opencode;
 
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use crate::{Format, Limits, Reader, TranscriptError, out::ItemQueue, reader::For
 use database::Database;
 use lossless::Lossless;
 use openclaw::OpenClaw;
+use opencode::OpenCode;
 
 /// Recognizes the format of a database by its tables.
 pub(crate) fn recognize(path: &Path, limits: Limits) -> Result<Format, TranscriptError> {
@@ -21,6 +23,8 @@ pub(crate) fn recognize(path: &Path, limits: Limits) -> Result<Format, Transcrip
         Ok(Format::OpenClaw)
     } else if lossless::is_one(&tables) {
         Ok(Format::LosslessClaw)
+    } else if opencode::is_one(&tables) {
+        Ok(Format::OpenCode)
     } else {
         Err(database.unknown(&tables))
     }
@@ -31,6 +35,7 @@ pub(crate) fn reader(path: &Path, format: Format, limits: Limits, out: ItemQueue
     let database = Database::open(path, limits)?;
     let rows: Box<dyn FormatReader> = match format {
         Format::LosslessClaw => Box::new(Lossless::new(database)?),
+        Format::OpenCode => Box::new(OpenCode::new(database)?),
         _ => Box::new(OpenClaw::new(database)?),
     };
     Ok(Reader::new(format, Records::Rows, rows, out))

@@ -119,6 +119,10 @@ pub struct LeftOut {
     pub files: u64,
     /// Calls without a result; a result that says so is added.
     pub unanswered: u64,
+    /// Calls whose id, or the name of whose tool, is written in another way.
+    pub renamed: u64,
+    /// Messages that are added so that a person speaks first: 0 or 1.
+    pub openings: u64,
 }
 
 /// Writes messages as a stream, in memory proportional to one message.

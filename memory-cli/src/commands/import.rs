@@ -93,11 +93,13 @@ enum CheckedFile {
 
 impl CheckedFile {
     /// Checks a whole file.
-    fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
+    fn of(file: &Path, args: &Args, may_be_empty: bool, output: Output) -> anyhow::Result<Self> {
         refuse_utf16(file)?;
         let bar = output.bar("reading");
         let checked = match Format::of(file, args.format)? {
-            Format::Transcript(format) => Self::Transcripts(transcripts::check(file, format, args, &bar)?),
+            Format::Transcript(format) => {
+                Self::Transcripts(transcripts::check(file, format, args, may_be_empty, &bar)?)
+            }
             Format::Memory => {
                 let read = exported::read(file, args.limits());
                 // The first bytes of a stream could not be looked at before.
@@ -150,10 +152,20 @@ impl Stages for Output {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // All files are checked first: a fault in the last one must not leave the first one half-imported.
-    let checked = args.files.iter().map(|file| CheckedFile::of(file, args, globals.output));
+    let (mut paths, mut has_exports) = (Vec::new(), false);
+    for file in &args.files {
+        let exports = if file.is_dir() { format::exports(file, args.format)? } else { Vec::new() };
+        // A directory may hold exports alone.
+        has_exports |= !exports.is_empty();
+        if exports.is_empty() || args.format.is_none() {
+            paths.push(file.clone());
+        }
+        paths.extend(exports);
+    }
+    let checked = paths.iter().map(|file| CheckedFile::of(file, args, has_exports, globals.output));
     let mut checked = checked.collect::<anyhow::Result<Vec<_>>>()?;
     if args.conversation.is_none() {
-        let files: Vec<_> = args.files.iter().map(PathBuf::as_path).zip(&checked).collect();
+        let files: Vec<_> = paths.iter().map(PathBuf::as_path).zip(&checked).collect();
         refuse_namesakes(&files)?;
     }
     let exports = checked.iter().filter(|file| matches!(file, CheckedFile::Memory(_))).count();
@@ -370,7 +382,7 @@ fn print(
     news::print(output, &news);
     restored.iter().try_for_each(|restored| exported::print(output, restored))?;
     if all.is_empty() {
-        return Ok(());
+        return Ok(transcripts.iter().try_for_each(|files| transcripts::print(files, output))?);
     }
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     let shown = all.len().min(MOST_ROWS);

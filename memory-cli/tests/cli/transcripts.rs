@@ -358,3 +358,47 @@ fn an_export_says_what_it_leaves_out() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn exports_in_a_directory_are_read_back_with_the_transcripts_beside_them() {
+    let store = Store::new();
+    store.succeed(&["import", &file(&store, "s.jsonl", lines(&session()))]);
+    let texts_of = |store: &Store| texts(store, SESSION);
+    let all = store.path("all");
+    store.succeed(&["export", "--all", "-o", &all]);
+    for args in [&["import", &all] as &[&str], &["import", "--format", "memory", &all]] {
+        let other = Store::new();
+        let imported = other.json(args);
+        assert_eq!(imported["conversations"].as_array().unwrap().len(), 2, "{imported:#}");
+        assert_eq!(texts_of(&other), texts_of(&store));
+    }
+    file(&store, "all/talk.md", "## User\n\nWhich way?\n\n## Assistant\n\nNorth.\n");
+    file(&store, "all/other.bin", "x");
+    let other = Store::new();
+    let imported = other.json(&["import", &all]);
+    assert_eq!(imported["conversations"].as_array().unwrap().len(), 3, "{imported:#}");
+    assert_eq!(texts(&other, "talk"), ["user: Which way?", "assistant: North."]);
+    assert!(imported.to_string().contains("export of this program"), "{imported:#}");
+}
+
+#[test]
+fn conversations_without_a_person_stay_out_of_lists_until_one_speaks() {
+    let store = Store::new();
+    let event = |caller: Option<&str>, kind: &str, text: &str| json!({"type": kind, "session_id": SESSION, "parent_tool_use_id": caller, "message": {"role": kind, "content": text}});
+    let run = [
+        event(None, "assistant", "I look."),
+        event(Some("t"), "user", "Look."),
+        event(Some("t"), "assistant", "Found."),
+    ];
+    let path = file(&store, "run.jsonl", lines(&run));
+    store.succeed(&["import", &path]);
+    let list = store.json(&["list"]);
+    assert_eq!((list["conversations"].as_array().unwrap().len(), list["archived"].as_u64()), (0, Some(2)), "{list:#}");
+    assert!(store.succeed(&["search", "Found."]).contains("Found."));
+    file(&store, "run.jsonl", lines(&[run.as_slice(), &[event(None, "user", "Thanks.")]].concat()));
+    store.succeed(&["import", &path]);
+    let list = store.json(&["list"]);
+    let listed: Vec<_> =
+        list["conversations"].as_array().unwrap().iter().map(|one| one["conversation"].clone()).collect();
+    assert_eq!(listed, [SESSION], "{list:#}");
+}

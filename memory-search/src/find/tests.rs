@@ -369,3 +369,18 @@ fn a_pattern_too_large_is_refused_and_a_wrong_one_at_once() {
     assert!(matches!(why("(?:a{1000}){1000}"), regex::Error::CompiledTooBig(_)));
     assert!(matches!(why("(a"), regex::Error::Syntax(_)));
 }
+
+#[test]
+fn the_same_letters_are_found_however_they_are_written() {
+    let texts =
+        ["Der Café-Preis", "Cafe\u{301} zwei", "ro\u{ad}ta\u{ad}tion", "1\u{202f}000 Euro", "zero\u{200b}width"];
+    let nodes = |pattern: &str| -> Vec<u64> {
+        let found = find_in(&texts, pattern, None, 10).unwrap();
+        found.matches.iter().map(|one| one.node.get()).collect()
+    };
+    assert_eq!((nodes("Café"), nodes("Cafe\u{301}")), (vec![1, 2], vec![1, 2]));
+    assert_eq!((nodes("rotation"), nodes("zerowidth"), nodes(r"1 \d+")), (vec![3], vec![5], vec![4]));
+    assert_eq!((nodes(r"\x{AD}t"), nodes(r"e\u0301")), (vec![3], vec![2]), "codes are searched for as they are");
+    let found = find_in(&texts, "rotation", None, 10).unwrap();
+    assert_eq!((found.matches[0].span.clone(), found.matches[0].matched.as_str()), (0..12, texts[2]));
+}

@@ -19,13 +19,19 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     logical_parent_uuid: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) session_id: Option<Cow<'a, str>>,
+    session_id: Option<Cow<'a, str>>,
+    /// The session, as `claude --output-format stream-json` names it.
+    #[serde(borrow, rename = "session_id")]
+    stream: Option<Cow<'a, str>>,
+    /// The call that started a subagent, in the same output.
+    #[serde(borrow, rename = "parent_tool_use_id")]
+    caller: Option<Cow<'a, str>>,
     #[serde(borrow)]
     timestamp: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) cwd: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) agent_id: Option<Cow<'a, str>>,
+    agent_id: Option<Cow<'a, str>>,
     is_sidechain: Option<bool>,
     is_meta: Option<bool>,
     is_compact_summary: Option<bool>,
@@ -43,6 +49,15 @@ pub(super) struct Line<'a> {
     pub(super) ai_title: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) prompt_id: Option<Cow<'a, str>>,
+    /// Origin of a record of Qwen Code, and the data of a note.
+    #[serde(borrow)]
+    provenance: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    system_payload: Option<&'a RawValue>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) usage_metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) message: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -58,13 +73,19 @@ pub(super) struct Inner<'a> {
     pub(super) model: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
+    /// The content, in Qwen Code.
+    #[serde(borrow)]
+    pub(super) parts: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
 }
 
 /// Members of a line that are read, or carry no content.
 #[rustfmt::skip]
-const LINE_NOTES: [&str; 40] = [
+const LINE_NOTES: [&str; 59] = [
+    "agentColor", "agentRound", "agentRunId", "backgroundTurn", "contextWindowSize", "daemonPromptId", "deliveredTurn",
+    "externalInputKind", "goalContext", "isSubagent", "model", "parent_tool_use_id", "provenance", "session_id",
+    "systemPayload", "tool_use_result", "toolCallResult", "turnIndex", "usageMetadata",
     "agentId", "agentName", "cwd", "entrypoint", "error", "forkedFrom", "gitBranch", "imagePasteIds",
     "interruptedMessageId", "isApiErrorMessage", "isCompactSummary", "isMeta", "isReplay", "isSidechain",
     "isVisibleInTranscriptOnly", "level", "logicalParentUuid", "message", "origin", "parentUuid", "permissionMode",
@@ -74,8 +95,8 @@ const LINE_NOTES: [&str; 40] = [
 ];
 /// Members of the inner message that are read, or carry no content.
 #[rustfmt::skip]
-const INNER_NOTES: [&str; 12] = [
-    "container", "content", "context_management", "diagnostics", "id", "model", "role", "stop_details", "stop_reason",
+const INNER_NOTES: [&str; 13] = [
+    "parts", "container", "content", "context_management", "diagnostics", "id", "model", "role", "stop_details", "stop_reason",
     "stop_sequence", "type", "usage",
 ];
 
@@ -97,8 +118,33 @@ impl Line<'_> {
         self.parent_uuid.as_deref().or(self.logical_parent_uuid.as_deref())
     }
 
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session_id.as_deref().or(self.stream.as_deref())
+    }
+
+    /// The subagent of a sidechain, if it has a name.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.agent_id.as_deref().or(self.caller.as_deref()).filter(|_| self.is_sidechain())
+    }
+
+    pub(super) fn model<'b>(&'b self, inner: &'b Inner<'_>) -> Option<&'b str> {
+        inner.model.as_deref().or(self.model.as_deref())
+    }
+
+    /// True for a record of Qwen Code that the program itself put among the person's.
+    pub(super) fn is_of_program(&self) -> bool {
+        matches!(self.provenance.as_deref(), Some("system" | "goal_runtime" | "goal_control"))
+            || matches!(self.subtype.as_deref(), Some("notification" | "background_task_completed"))
+    }
+
+    /// The title in a note of Qwen Code, and true if a person chose it.
+    pub(super) fn given_title(&self) -> Option<(String, bool)> {
+        let payload = &serde_json::from_str::<serde_json::Value>(self.system_payload?.get()).ok()?;
+        Some((payload["customTitle"].as_str()?.to_owned(), payload["titleSource"] != "auto"))
+    }
+
     pub(super) fn is_sidechain(&self) -> bool {
-        self.is_sidechain == Some(true)
+        self.is_sidechain == Some(true) || self.caller.is_some()
     }
 
     pub(super) fn is_meta(&self) -> bool {

@@ -56,7 +56,7 @@ impl ClaudeCode {
             out.skip(Why::Broken, &line.kind);
             return;
         };
-        let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
+        let session = line.session().unwrap_or(&self.stem).to_owned();
         let leaf = line.leaf_uuid.as_deref().map(str::to_owned);
         let named = Named { title, is_chosen, kind: line.kind.to_string(), session, leaf, place: out.place };
         match self.named(&named) {

@@ -1,6 +1,6 @@
-//! Scans the keys at the start of a file, which may be cut off.
+//! Scans the keys of the first values of a file, which may be cut off.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, iter};
 
 /// Maximum keys that are kept, since a hostile file may have any number.
 const MOST: usize = 4_096;
@@ -49,24 +49,31 @@ impl Open {
     }
 }
 
-/// Scans the first object: in a list, the first element. `None` without an object.
-pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
-    let text = String::from_utf8_lossy(bytes);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let mut seen = Seen::default();
-    let mut rest = text;
+/// The first objects of a text, or of a list at its start.
+pub(super) fn values(text: &str) -> impl Iterator<Item = Seen> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    let mut in_list = false;
     // A list may contain lists.
     while let Some(inner) = rest.strip_prefix('[') {
-        seen.in_list = true;
+        in_list = true;
         rest = inner.trim_start();
     }
-    if !rest.starts_with('{') {
-        return None;
-    }
+    iter::from_fn(move || {
+        let (mut seen, length) = rest.starts_with('{').then(|| value(rest))?;
+        seen.in_list = in_list;
+        rest = rest.get(length..).unwrap_or_default().trim_start_matches(|c: char| c == ',' || c.is_whitespace());
+        Some(seen)
+    })
+}
+
+/// Scans an object, and returns its length in bytes.
+fn value(text: &str) -> (Seen, usize) {
+    let mut seen = Seen::default();
     let mut open: Vec<Open> = Vec::new();
-    let mut chars = rest.char_indices();
+    let mut chars = text.char_indices();
     let mut key: Option<String> = None;
-    while let Some((_, c)) = chars.next() {
+    let mut length = text.len();
+    while let Some((at, c)) = chars.next() {
         match c {
             '{' | '[' => {
                 open.push(Open { is_object: c == '{', ..Open::default() });
@@ -77,12 +84,13 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
                 seen.has_bare_text |= !open.is_empty() && closed.is_some_and(Open::is_bare);
                 key = None;
                 if open.is_empty() {
+                    length = at + 1;
                     break;
                 }
             }
             ',' => key = None,
             '"' => {
-                let text = string(&mut chars)?;
+                let text = string(&mut chars);
                 let depth = open.len();
                 match (open.last_mut().filter(|open| open.is_object), key.take()) {
                     (Some(object), None) => {
@@ -113,24 +121,23 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
     }
     // An object that was cut off counts as complete.
     seen.has_bare_text |= open.into_iter().skip(1).any(Open::is_bare);
-    Some(seen)
+    (seen, length)
 }
 
 /// The rest of a string, still escaped; cut off where the scanned text ends.
-#[expect(clippy::unnecessary_wraps, reason = "a string ends the scan where it is cut")]
-fn string(chars: &mut std::str::CharIndices<'_>) -> Option<String> {
+fn string(chars: &mut std::str::CharIndices<'_>) -> String {
     let mut text = String::new();
     let mut escaped = false;
     for (_, c) in chars {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            '"' => return Some(text),
+            '"' => break,
             _ => {}
         }
         if text.len() < 64 {
             text.push(c);
         }
     }
-    Some(text)
+    text
 }

@@ -25,7 +25,10 @@ pub(super) fn message(value: &Value) -> Vec<ListItem> {
     let said = |all: Blocks, speaker: Option<&str>, taken: &[&str]| {
         let mut message = all.message(role);
         message.speaker = speaker.map(str::to_owned);
-        keep(&mut message, others(value, &[&["role", "content", "model", "timestamp", "created_at"], taken].concat()));
+        keep(
+            &mut message,
+            others(value, &[&["role", "content", "model", "timestamp", "created_at", "ts"], taken].concat()),
+        );
         message.into()
     };
     if role == Role::Tool {

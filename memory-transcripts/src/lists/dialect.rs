@@ -12,6 +12,9 @@ use crate::{
     responses::{self, ListItem},
 };
 
+/// Members of a message of Anthropic's API, and of Cline's, that are read.
+const TAKEN: [&str; 9] = ["role", "content", "id", "model", "type", "timestamp", "created_at", "ts", "modelInfo"];
+
 /// Content of a value of a list.
 pub(super) fn message(format: Format, value: &Value) -> Vec<ListItem> {
     if let Some(text) = value.as_str() {
@@ -37,13 +40,14 @@ pub(super) fn message(format: Format, value: &Value) -> Vec<ListItem> {
 pub(super) fn system(format: Format, object: &Value) -> Option<(&'static str, Message)> {
     let says_so = |name: &&str| object.get(*name).is_some_and(Value::is_string);
     let name = match format {
+        Format::Anthropic if says_so(&"system_prompt") => "system_prompt",
         Format::Anthropic | Format::Bedrock => "system",
         Format::Responses => "instructions",
-        _ => ["system", "instructions"].into_iter().find(says_so)?,
+        _ => ["system", "instructions", "system_prompt"].into_iter().find(says_so)?,
     };
     let mut blocks = Blocks::default();
     match format {
-        Format::Anthropic => blocks = anthropic_value(object.get("system")?),
+        Format::Anthropic => blocks = anthropic_value(object.get(name)?),
         Format::Bedrock => {
             for block in object.get("system")?.as_array()? {
                 if let Some(text) = block["text"].as_str() {
@@ -61,6 +65,7 @@ fn anthropic(value: &Value) -> ListItem {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system") => Role::System,
+        Some("tool") => Role::Tool,
         Some(other) => return ListItem::Skip(Why::Unknown, format!("message of the role {other}")),
         None => return ListItem::Skip(Why::Unknown, "value without a role".to_owned()),
     };
@@ -77,7 +82,7 @@ fn anthropic(value: &Value) -> ListItem {
         read.blocks.retain(|block| !failed(block));
     }
     let mut message = read.message(role);
-    keep(&mut message, others(value, &["role", "content", "id", "model", "type", "timestamp", "created_at"]));
+    keep(&mut message, others(value, &TAKEN));
     let id = value["id"].as_str().map(str::to_owned);
     ListItem::Message(Box::new(message), id)
 }

@@ -7,23 +7,30 @@ use serde_json::{Value, json};
 use crate::{Why, members::says_something, out::ItemQueue};
 
 /// Members that name the conversation of an object.
-pub(super) const NAMES: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
+pub(super) const NAMES: [&str; 6] =
+    ["conversation_id", "conversation_hash", "session_id", "sessionId", "thread_id", "chat_id"];
 /// Members that hold the messages of an object.
-const LISTS: [&str; 3] = ["messages", "input", "items"];
+const LISTS: [&str; 7] = ["messages", "input", "items", "conversations", "conversation", "chosen_messages", "chosen"];
+/// Members that hold a person's words as text, and members that add to them.
+const PROMPTS: [&str; 4] = ["instruction", "prompt", "question", "query"];
+const CONTEXTS: [&str; 2] = ["input", "context"];
 /// Members that hold a model's response as text.
-const ANSWERS: [&str; 2] = ["output", "response"];
+const ANSWERS: [&str; 7] = ["output", "response", "completion", "answer", "chosen", "ideal", "reference_answer"];
 /// Members that are read in addition to the messages.
-const BESIDE: [&str; 3] = ["title", "model", "modelId"];
-/// Members that are settings of requests or notes on responses.
+const BESIDE: [&str; 5] = ["title", "model", "modelId", "model_name", "tstamp"];
+/// Members that are settings of requests, notes on responses, or judgements of conversations.
 #[rustfmt::skip]
-const NOTES: [&str; 48] = [
-    "additionalModelRequestFields", "background", "cache_control", "container", "context_management", "created",
-    "created_at", "error", "frequency_penalty", "guardrailConfig", "id", "incomplete_details", "inferenceConfig",
+const NOTES: [&str; 74] = [
+    "additionalModelRequestFields", "agent", "anony", "background", "cache_control", "category", "container",
+    "context_management", "country", "created", "created_at", "detoxify_moderation", "error", "frequency_penalty",
+    "guardrailConfig", "hashed_ip", "header", "id", "incomplete_details", "inferenceConfig", "judge", "language",
     "logit_bias", "logprobs", "max_completion_tokens", "max_output_tokens", "max_tokens", "metadata", "metrics",
-    "modalities", "n", "object", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt_cache_key",
-    "reasoning", "reasoning_effort", "response_format", "safety_identifier", "seed", "service_tier", "status", "stop",
-    "stop_sequences", "store", "stream", "stream_options", "system_fingerprint", "temperature", "thinking", "timestamp",
-    "toolConfig", "tools", "top_p", "type", "usage",
+    "modalities", "n", "object", "openai_moderation", "origin", "parallel_tool_calls", "presence_penalty",
+    "previous_response_id", "prompt_cache_key", "question_id", "reasoning", "reasoning_effort", "redacted",
+    "response_format", "safety_identifier", "score", "seed", "service_tier", "source", "state", "status", "stop",
+    "stop_sequences", "store", "stream", "stream_options", "system_fingerprint", "task", "temperature", "thinking",
+    "timestamp", "toolConfig", "tools", "top_p", "toxic", "toxic_chat_tag", "turn", "type", "updated_at", "usage",
+    "version", "weight", "winner", "dataset", "idx",
 ];
 
 /// Messages of an object.
@@ -45,14 +52,24 @@ impl<'a> Exchange<'a> {
         let mut found = Self { messages: Vec::new(), taken: Vec::new(), further: 0 };
         let text = |name: &str| object[name].as_str().filter(|text| !text.is_empty());
         let is_item = object.get("type").is_some();
-        // An instruction and its input become one user message.
-        let has_list = LISTS.iter().any(|name| object.get(*name).is_some_and(Value::is_array));
-        if let (Some(task), Some(answer), false) = (text("instruction"), text("output"), has_list) {
-            let about = text("input").map(|about| format!("\n\n{about}")).unwrap_or_default();
-            found.say("instruction", "user", &format!("{task}{about}"));
-            found.say("output", "assistant", answer);
-            found.taken.push("input");
+        let is_list = |name: &str| object.get(name).is_some_and(Value::is_array);
+        let prompt = PROMPTS.into_iter().find(|name| text(name).is_some());
+        let answered = ANSWERS.into_iter().find(|name| text(name).is_some());
+        if let (Some(prompt), Some(answered), false) = (prompt, answered, LISTS.iter().any(|name| is_list(name))) {
+            found.earlier(&object["history"]);
+            // An instruction and its input become one user message.
+            let about = CONTEXTS.into_iter().filter(|name| *name != answered).filter_map(text);
+            let said: Vec<_> = text(prompt).into_iter().chain(about).collect();
+            found.say(prompt, "user", &said.join("\n\n"));
+            found.say(answered, "assistant", text(answered).unwrap_or_default());
+            found.taken.extend(CONTEXTS);
             return Some(found);
+        }
+        if let Some(said) = object["data"].as_array().filter(|said| said.iter().all(Value::is_string)) {
+            // A person and the model speak in turn.
+            for (number, said) in said.iter().filter_map(Value::as_str).enumerate() {
+                found.say("data", if number % 2 == 0 { "user" } else { "assistant" }, said);
+            }
         }
         for name in LISTS.into_iter().filter(|name| !is_item || *name == "messages") {
             match object.get(name) {
@@ -77,11 +94,14 @@ impl<'a> Exchange<'a> {
             }
             found.further = (choices.len() as u64).saturating_sub(1);
         }
-        for name in ANSWERS {
-            if let Some(answer) = text(name).filter(|_| !is_item && !found.taken.is_empty()) {
-                found.messages.push(Cow::Owned(json!({"role": "assistant", "content": answer})));
-                found.taken.push(name);
-            }
+        // Of two answers the preferred one may be a message.
+        let chosen = object.get("chosen").filter(|chosen| chosen.is_object() && !found.taken.is_empty());
+        if let Some(chosen) = chosen {
+            found.take("chosen", std::slice::from_ref(chosen));
+        }
+        let is_open = !is_item && !found.taken.is_empty() && !found.taken.contains(&"choices");
+        if let Some(name) = ANSWERS.into_iter().find(|name| text(name).is_some()).filter(|_| is_open) {
+            found.say(name, "assistant", text(name).unwrap_or_default());
         }
         (!found.taken.is_empty()).then_some(found)
     }
@@ -89,6 +109,17 @@ impl<'a> Exchange<'a> {
     fn take(&mut self, name: &'static str, list: &'a [Value]) {
         self.messages.extend(list.iter().map(Cow::Borrowed));
         self.taken.push(name);
+    }
+
+    /// Adds earlier turns, each a list of a person's words and the model's.
+    fn earlier(&mut self, turns: &Value) {
+        for turn in turns.as_array().into_iter().flatten() {
+            for (role, place) in [("user", 0), ("assistant", 1)] {
+                if let Some(said) = turn[place].as_str() {
+                    self.say("history", role, said);
+                }
+            }
+        }
     }
 
     fn say(&mut self, name: &'static str, role: &str, text: &str) {

@@ -39,12 +39,25 @@ const LONGEST: usize = 60;
 const MOST_WORDS: usize = 3;
 /// Names of models and programs, which speak as the model.
 #[rustfmt::skip]
-const ANSWERING: [&str; 20] = [
-    "bard", "chatgpt", "claude", "claude code", "codex", "copilot", "cursor", "deepseek", "gemini", "gemini cli",
-    "github copilot", "gpt", "grok", "kimi", "le chat", "llama", "meta ai", "mistral", "perplexity", "qwen",
+const ANSWERING: [&str; 36] = [
+    "aider", "amp", "antigravity", "bard", "cascade", "chatgpt", "claude", "claude code", "cline", "codex", "copilot",
+    "cursor", "deepseek", "devin", "gemini", "gemini cli", "github copilot", "gpt", "grok", "jules", "junie", "kilo code",
+    "kimi", "kiro", "le chat", "llama", "meta ai", "mistral", "opencode", "perplexity", "qwen", "qwen code", "roo",
+    "roo code", "windsurf", "zed",
 ];
+/// Names of the person and of the model in other languages.
+const PERSON: [&str; 8] = ["benutzer", "nutzer", "utilisateur", "usuario", "utente", "usuário", "пользователь", "用户"];
+const MODEL: [&str; 6] = ["assistent", "asistente", "assistente", "ассистент", "助手", "アシスタント"];
 
 impl Line {
+    pub(super) fn is_label(&self) -> bool {
+        self.style == Style::Label
+    }
+
+    pub(super) fn lower_name(&self) -> String {
+        apart(&self.name).0.to_lowercase()
+    }
+
     /// True if both lines have the same style.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.style == other.style
@@ -99,12 +112,20 @@ pub(super) fn named(line: &Line) -> Option<Named> {
     (named.role != Role::Tool || matches!(line.style, Style::Heading(_))).then_some(named)
 }
 
+/// True for the name of a model or of a program that speaks as one.
+pub(crate) fn answers(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    ANSWERING.contains(&lower.as_str())
+        || ["gpt-", "claude ", "claude-", "gemini "].iter().any(|begin| lower.starts_with(begin))
+}
+
 fn known(name: &str) -> Option<Named> {
     let (name, beside) = apart(name);
     let lower = name.to_lowercase();
-    let answers = ANSWERING.contains(&lower.as_str())
-        || ["gpt-", "claude ", "claude-", "gemini "].iter().any(|begin| lower.starts_with(begin));
+    let answers = answers(name);
     let role = match lower.as_str() {
+        _ if PERSON.contains(&lower.as_str()) => Role::User,
+        _ if MODEL.contains(&lower.as_str()) => Role::Assistant,
         "user" | "human" | "you" | "me" | "prompt" | "question" => Role::User,
         "assistant" | "ai" | "model" | "bot" | "agent" | "ai assistant" | "response" | "answer" => Role::Assistant,
         "system" => Role::System,

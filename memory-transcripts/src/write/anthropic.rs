@@ -15,6 +15,20 @@ const KNOWN: [&str; 9] = [
     "code_execution_tool_result", "search_result", "mcp_tool_use", "mcp_tool_result", "compaction",
 ];
 
+/// Text of a message that is put first, since the API wants a person to begin.
+const OPENING: &str = "(The conversation begins with the assistant.)";
+/// Formats whose messages without a model may be of Claude.
+const OWN: [&str; 5] = ["anthropic", "claude", "claude-code", "bedrock", "strands"];
+
+/// True if the model of a message is one of Anthropic's, as far as that is known.
+fn is_of_claude(message: &Message) -> bool {
+    let source = message.metadata.get("source").map(exact::value);
+    match message.model() {
+        Some(model) => model.to_lowercase().contains("claude"),
+        None => source.is_none_or(|source| source.as_str().is_some_and(|source| OWN.contains(&source))),
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Anthropic {
     /// System instructions, which are separate from the messages.
@@ -25,12 +39,26 @@ pub(super) struct Anthropic {
 
 impl Anthropic {
     pub(super) fn write(&mut self, out: &mut impl Write, message: &Message, left_out: &mut LeftOut) -> io::Result<()> {
-        let blocks: Vec<_> = message.content.iter().filter_map(|block| written(block, left_out)).collect();
+        let is_own = is_of_claude(message);
+        let of_block = |block: &ContentBlock| match block {
+            // A signature of another provider is refused.
+            ContentBlock::Reasoning { .. } if !is_own => {
+                left_out.reasoning += 1;
+                None
+            }
+            block => written(block, left_out),
+        };
+        let blocks: Vec<_> = message.content.iter().filter_map(of_block).collect();
         if message.role == Role::System {
             self.system.extend(blocks.into_iter().filter(|block| block["type"] == "text"));
             return Ok(());
         }
         let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+        if self.open.is_none() && role == "assistant" && !blocks.is_empty() {
+            left_out.openings += 1;
+            let opening = json!({"role": "user", "content": [{"type": "text", "text": OPENING}]});
+            write!(out, "\n{opening},")?;
+        }
         for block in blocks {
             let before = match self.open {
                 Some(open) if open == role => ",\n  ".to_owned(),

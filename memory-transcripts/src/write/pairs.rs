@@ -1,8 +1,11 @@
-//! Pairs calls and results as the APIs require: the next message answers each call, and each result answers one call.
+//! Pairs calls and results as the APIs require: the next message answers each call, each result answers one call, and
+//! names and ids are of letters and digits.
+
+use std::collections::HashSet;
 
 use memory_core::{ContentBlock, Message, Role};
 
-use super::LeftOut;
+use super::{LeftOut, openai::is_name};
 
 /// Text of a result that was never recorded.
 const MISSING: &str = "No result was recorded: the call was interrupted.";
@@ -12,9 +15,16 @@ const MISSING: &str = "No result was recorded: the call was interrupted.";
 pub(super) struct Pairs {
     /// The model's unwritten message, which further calls may extend.
     said: Option<Message>,
-    /// Ids of its calls without a result so far.
-    open: Vec<String>,
+    /// Ids of its calls without a result so far, with the ids that are written.
+    open: Vec<(String, String)>,
+    /// Ids that were written, since no two calls may have the same.
+    used: HashSet<String>,
+    /// Calls of the message that is being read: their ids, and those that are written.
+    renamed: Vec<(String, String)>,
 }
+
+/// Longest id that all APIs accept.
+const LONGEST_ID: usize = 40;
 
 impl Pairs {
     /// Messages to write once the next one is known.
@@ -27,6 +37,7 @@ impl Pairs {
                 written = self.answered(Message::new(Role::Tool, results), left_out);
             }
             message.content = others;
+            self.rename(&mut message, left_out);
             written.extend(self.says(message, left_out));
             return written;
         }
@@ -49,15 +60,34 @@ impl Pairs {
         self.answered(message, left_out)
     }
 
+    /// Gives the calls of a message names and ids that the APIs accept.
+    fn rename(&mut self, message: &mut Message, left_out: &mut LeftOut) {
+        for block in &mut message.content {
+            let ContentBlock::ToolUse { id, name, .. } = block else { continue };
+            let given = id.clone();
+            if !is_name(id) || id.len() > LONGEST_ID || self.used.contains(id) {
+                let free =
+                    (self.used.len()..).map(|number| format!("call_{number}")).find(|id| !self.used.contains(id));
+                *id = free.unwrap_or_default();
+            }
+            let plain = plain_name(name);
+            left_out.renamed += u64::from(*id != given || plain != *name);
+            *name = plain;
+            self.used.insert(id.clone());
+            self.renamed.push((given, id.clone()));
+        }
+    }
+
     /// Keeps a message of the model until the next one is known.
     fn says(&mut self, mut message: Message, left_out: &mut LeftOut) -> Option<Message> {
+        let calls = std::mem::take(&mut self.renamed);
         if let Some(said) = self.said.as_mut().filter(|_| !self.open.is_empty()) {
-            self.open.extend(message.tool_calls().map(str::to_owned));
+            self.open.extend(calls);
             said.content.append(&mut message.content);
             return None;
         }
         let before = if self.said.is_none() { self.answer(left_out) } else { self.said.take() };
-        self.open = message.tool_calls().map(str::to_owned).collect();
+        self.open = calls;
         self.said = Some(message);
         before
     }
@@ -70,12 +100,12 @@ impl Pairs {
         let said = self.said.take();
         let (mut results, mut others) = (Vec::new(), Vec::new());
         for mut block in message.content {
-            let ContentBlock::ToolResult { tool_use_id, .. } = &block else {
+            let ContentBlock::ToolResult { tool_use_id, .. } = &mut block else {
                 others.push(block);
                 continue;
             };
-            if let Some(open) = self.open.iter().position(|open| open == tool_use_id) {
-                self.open.remove(open);
+            if let Some(open) = self.open.iter().position(|(id, _)| id == tool_use_id) {
+                (_, *tool_use_id) = self.open.remove(open);
                 results.push(block);
             } else {
                 as_text(&mut block, left_out);
@@ -106,9 +136,16 @@ impl Pairs {
     fn missing(&mut self, left_out: &mut LeftOut) -> Vec<ContentBlock> {
         left_out.unanswered += self.open.len() as u64;
         let content = || vec![ContentBlock::Text(MISSING.to_owned())];
-        let result = |tool_use_id| ContentBlock::ToolResult { tool_use_id, content: content(), is_error: true };
+        let result = |(_, tool_use_id)| ContentBlock::ToolResult { tool_use_id, content: content(), is_error: true };
         self.open.drain(..).map(result).collect()
     }
+}
+
+/// The name of a tool in letters and digits.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    let name: String = name.chars().map(plain).take(64).collect();
+    if name.is_empty() { "tool".to_owned() } else { name }
 }
 
 fn as_text(block: &mut ContentBlock, left_out: &mut LeftOut) {

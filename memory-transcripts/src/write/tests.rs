@@ -34,7 +34,7 @@ fn talk() -> Vec<Message> {
         Message::text_of(memory_core::Role::System, "Be short."),
         Message::new(memory_core::Role::User, vec![ContentBlock::Text("What?".into()), ContentBlock::Image(picture)])
             .speaker("Ana"),
-        Message::new(memory_core::Role::Assistant, vec![thought, call]).spoken_by("m-1"),
+        Message::new(memory_core::Role::Assistant, vec![thought, call]).spoken_by("claude-1"),
         Message::new(memory_core::Role::Tool, vec![result]),
         Message::assistant("A lake.\n## User\n<script>alert(1)</script>\u{202e}"),
     ]
@@ -109,6 +109,50 @@ fn check_pairs(shape: Written, text: &str) {
         open.extend(calls);
     }
     assert!(open.is_empty(), "{open:?}: {text}");
+    let mut ids = std::collections::HashSet::new();
+    for message in value["messages"].as_array().unwrap() {
+        let calls = message["tool_calls"].as_array().or(message["content"].as_array()).into_iter().flatten();
+        for call in calls.filter(|call| call["type"] == "tool_use" || call["type"] == "function") {
+            let name = call["name"].as_str().or(call.pointer("/function/name").and_then(Value::as_str)).unwrap();
+            let id = call["id"].as_str().unwrap();
+            assert!(openai::is_name(name) && openai::is_name(id) && id.len() <= 40, "{call}");
+            assert!(ids.insert(id.to_owned()), "{id} is called twice: {text}");
+        }
+    }
+    let first = value["messages"].get(0).map(|first| first["role"].clone());
+    assert!(shape == Written::OpenAi || first.is_none_or(|role| role == "user"), "{text}");
+}
+
+#[test]
+fn what_another_provider_would_refuse_is_left_out_or_renamed_and_counted() {
+    let call = |id: &str, name: &str| ContentBlock::ToolUse {
+        id: id.into(),
+        name: name.into(),
+        input: Json::new("{}").unwrap(),
+    };
+    let result = |id: &str| {
+        let block = ContentBlock::ToolResult { tool_use_id: id.into(), content: Vec::new(), is_error: false };
+        Message::new(memory_core::Role::Tool, vec![block])
+    };
+    let thought = ContentBlock::Reasoning { text: "Hm.".into(), signature: Some("s".into()) };
+    let said = |id: &str, name: &str| Message::new(memory_core::Role::Assistant, vec![thought.clone(), call(id, name)]);
+    let long = "x".repeat(60);
+    let messages = [
+        said("1", "mcp.find/all").spoken_by("gpt-5"),
+        result("1"),
+        said("1", "look").spoken_by("gpt-5"),
+        result("1"),
+        said(&long, "look").spoken_by("claude-4"),
+        result(&long),
+        Message::user("Bye."),
+    ];
+    let (text, left_out) = written(Written::Anthropic, &messages);
+    assert_eq!((left_out.reasoning, left_out.renamed, left_out.openings, left_out.unanswered), (2, 3, 1, 0), "{text}");
+    check_pairs(Written::Anthropic, &text);
+    assert!(text.contains("mcp_find_all") && text.matches("thinking\"").count() == 2, "{text}");
+    let (text, left_out) = written(Written::OpenAi, &messages);
+    assert_eq!((left_out.reasoning, left_out.renamed, left_out.openings), (3, 3, 0), "{text}");
+    check_pairs(Written::OpenAi, &text);
 }
 
 #[test]

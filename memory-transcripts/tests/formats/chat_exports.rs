@@ -170,11 +170,11 @@ fn a_claude_export_prefers_content_and_pairs_results_by_order_and_name() {
     let document = &read.messages["conv-1"][0].message.content[1];
     assert!(matches!(document, ContentBlock::Document { media: Media::Text { .. }, .. }), "{document:?}");
     let expected = [
+        (Why::Unknown, "users.json", 1),
         (Why::Broken, "message", 1),
         (Why::View, "member summary", 1),
         (Why::Note, "token_budget", 1),
         (Why::Empty, "user", 1),
-        (Why::OtherFile, "users.json", 1),
     ];
     assert_eq!(read.skipped(), expected.map(|(why, what, count)| (why, what.to_owned(), count)));
     assert_eq!(read.titles["conv-1"], "Trip");
@@ -209,4 +209,24 @@ fn a_chat_without_messages_is_counted_and_two_of_one_id_are_two() {
     let whole = read(&files.write("conversations.json", all.to_string()));
     assert_eq!(whole.ids(), ["y", "y-2"]);
     assert_eq!(whole.skipped(), [(Why::Empty, "conversation without messages".to_owned(), 1)]);
+}
+
+#[test]
+fn projects_and_memories_of_claude_are_documents() {
+    let files = Files::new();
+    let memories = json!([{"conversations_memory": "Ana plans a trip.", "project_memories": {"p-1": "On trains."}, "account_uuid": "a"}]);
+    let projects = json!([{"uuid": "p-1", "name": "Trip", "prompt_template": "Be short.", "creator": {},
+        "docs": [{"uuid": "d-1", "filename": "plan.txt", "content": "Graz", "created_at": "t"}]}]);
+    let path = files
+        .write("data.zip", zipped(&[("memories.json", memories.to_string()), ("projects.json", projects.to_string())]));
+    let read = read(&path);
+    assert_eq!(
+        read.texts("claude-memory"),
+        [
+            "assistant: [document: Memory of Claude]\nAna plans a trip.",
+            "assistant: [document: Memory of a project]\nOn trains."
+        ]
+    );
+    assert_eq!(read.texts("p-1"), ["user: [document: Instructions]\nBe short.", "user: [document: plan.txt]\nGraz"]);
+    assert_eq!(read.titles["p-1"], "Trip");
 }

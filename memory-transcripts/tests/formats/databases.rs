@@ -461,3 +461,30 @@ proptest! {
         prop_assert_eq!(fs::read(&path).unwrap(), damaged);
     }
 }
+
+#[test]
+fn sessions_of_opencode_are_read_from_its_database() {
+    let files = Files::new();
+    let path = files.path("opencode.db");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("
+        CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT);
+        CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+        INSERT INTO session VALUES ('ses_1', 'p', NULL, '/w', 'Lakes'), ('ses_2', 'p', 'ses_1', '/w', NULL);
+        INSERT INTO message VALUES ('msg_1', 'ses_1', 1760000000000, '{\"role\":\"user\"}'),
+            ('msg_2', 'ses_1', 1760000001000, '{\"role\":\"assistant\",\"modelID\":\"m\"}'),
+            ('msg_3', 'ses_2', 1760000002000, '{\"role\":\"user\"}'), ('msg_4', 'ses_2', 1760000003000, 'torn');
+        INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', 0, '{\"type\":\"text\",\"text\":\"Which lake?\"}'),
+            ('prt_2', 'msg_2', 'ses_1', 0,
+             '{\"type\":\"tool\",\"tool\":\"find\",\"callID\":\"c\",\"state\":{\"status\":\"completed\",\"input\":{},\"output\":\"Garda\"}}'),
+            ('prt_3', 'msg_2', 'ses_1', 0, '{\"type\":\"text\",\"text\":\"Garda.\"}'),
+            ('prt_4', 'msg_3', 'ses_2', 0, '{\"type\":\"text\",\"text\":\"Look.\"}');").unwrap();
+    let read = read(&path);
+    assert_eq!(read.texts("ses_1"), ["user: Which lake?", "assistant: find({})", "tool: Garda", "assistant: Garda."]);
+    assert_eq!(read.texts("ses_2"), ["user: Look."]);
+    let first = &read.messages["ses_1"][0];
+    assert_eq!((first.at.unwrap().as_millis(), read.titles["ses_1"].as_str()), (1_760_000_000_000, "Lakes"));
+    assert_eq!(read.metadata("ses_2", 0, "subagent_of"), "\"ses_1\"");
+    assert_eq!(read.skipped(), [(Why::Broken, "row".to_owned(), 1)]);
+}

@@ -300,7 +300,7 @@ fn plain_transcripts_tell_who_spoke() {
     check("### 👤 User\n\nhello\n\n### 🤖 GPT-4o\n\nhi\n", &both);
     check("# A talk\n\n#### You:\nhello\n\n#### ChatGPT:\nhi\n", &both);
     check("user: hello\nGitHub Copilot: hi\n", &both);
-    check("**User**\n\nhello\n\n---\n\n**Cursor**\n\nhi\n", &["user: hello\n\n---", "assistant: hi"]);
+    check("**User**\n\nhello\n\n---\n\n**Cursor**\n\nhi\n", &["user: hello", "assistant: hi"]);
     // Headings of an answer are none of a speaker.
     let answer = "## Steps\n\n### Model\n\nx\n\n## Response\n\n**Human:** no";
     check(
@@ -369,10 +369,9 @@ fn a_directory_gives_every_transcript_that_is_recognized_and_says_of_others_why_
     files.write("d/package.json", r#"{"name": "x"}"#);
     files.write("d/notes.md", "## User\nhello\n\n## Assistant\nhi\n");
     let read = read(&files.path("d"));
-    assert_eq!(read.ids(), ["a", "b", "c"]);
+    assert_eq!(read.ids(), ["a", "b", "c", "notes"]);
     let other = |what: &str, why| (why, what.to_owned(), 1);
-    let expected =
-        [other("file *.json", Why::Unknown), other("file *.json", Why::OtherFile), other("file *.md", Why::OtherFile)];
+    let expected = [other("file *.json", Why::Unknown), other("file *.json", Why::OtherFile)];
     assert_eq!(read.skipped(), expected);
     let named = read_as(&files.path("d"), Some(Format::Markdown));
     assert_eq!(named.texts("notes"), ["user: hello", "assistant: hi"]);

@@ -95,6 +95,13 @@ impl Done {
             let calls = counted(left_out.unanswered, "call without a result is", "calls without results are");
             words.push_str(&format!("; {calls} answered by a note that says so"));
         }
+        if left_out.renamed > 0 {
+            let calls = counted(left_out.renamed, "call has", "calls have");
+            words.push_str(&format!("; {calls} other names or ids there"));
+        }
+        if left_out.openings > 0 {
+            words.push_str("; a line of the user's is put first");
+        }
         let lost =
             [(left_out.times, "times"), (left_out.names, "names of speakers"), (left_out.files, "pictures or files")];
         let lost: Vec<_> = lost

@@ -1,6 +1,9 @@
 //! The format of a file to import.
 
-use std::path::Path;
+use std::{
+    fs::{self, FileType},
+    path::{Path, PathBuf},
+};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use memory_store::{ExchangeError, ExportFile};
@@ -25,6 +28,28 @@ pub(super) fn named() -> impl TypedValueParser<Value = Format> {
         "jsonl" => Ok(Format::Jsonl),
         other => other.parse().map(|format| Format::Transcript(Some(format))),
     })
+}
+
+/// Exports of this program in a directory, whose links are not followed; none if another format is given.
+pub(super) fn exports(directory: &Path, given: Option<Format>) -> Result<Vec<PathBuf>, ExchangeError> {
+    let (mut found, mut open) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = open.pop().filter(|_| given.is_none_or(|format| format == Format::Memory)) {
+        // The import of the directory itself names what cannot be read.
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let (path, kind) = (entry.path(), entry.file_type());
+            let is = |test: fn(&FileType) -> bool| kind.as_ref().is_ok_and(test);
+            if is(FileType::is_dir) {
+                open.push(path);
+            } else if is(FileType::is_file)
+                && path.extension().is_some_and(|ending| ending == "jsonl")
+                && ExportFile::recognizes(&path)?
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 impl Format {

@@ -23,9 +23,11 @@ pub(super) fn check(
     path: &Path,
     format: Option<Format>,
     args: &Args,
+    may_be_empty: bool,
     progress: &dyn Progress,
 ) -> anyhow::Result<TranscriptFiles> {
-    let mut options = Options::default().limits(Limits::default().record(args.limits().line));
+    let mut options =
+        Options::default().limits(Limits::default().record(args.limits().line)).may_be_empty(may_be_empty);
     (options.format, options.conversation) = (format, args.conversation.clone());
     let read = if is_stream(path) {
         let (_, mut data) = open(path)?;
