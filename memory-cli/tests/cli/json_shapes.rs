@@ -295,12 +295,24 @@ fn every_command_prints_what_its_schema_says() {
     plugins(&mut check);
     set_up(&mut check, &store);
     check.json(&store, "demo", &["demo", "--keep", &store.path("demo")]);
+    #[cfg(feature = "chat")]
+    chats(&mut check, &store);
     let error = store.fail(&["--json", "expand", "-c", "trip", "999"], 3);
     check.value("Errors", &serde_json::from_str(&error).unwrap());
 
     let missing: Vec<_> = check.of.keys().filter(|command| !check.checked.contains(**command)).collect();
     assert_eq!(missing, NOT_RUN.iter().rev().collect::<Vec<_>>(), "no answer of these was seen");
     assert!(check.faults.is_empty(), "{:#?}", check.faults);
+}
+
+/// A turn of a chat model, with a call of a tool and a fact that is learned.
+#[cfg(feature = "chat")]
+fn chats(check: &mut Check, store: &Store) {
+    check.json(store, "demo --chat", &["demo", "--chat"]);
+    let stub = crate::chat::service();
+    let model = crate::chat::model(&stub);
+    let ask = ["ask", "-c", "asked", "--prices", "1,2", "I prefer a window seat. Look it up."];
+    check.json(store, "ask", &[&ask[..], &model.iter().map(String::as_str).collect::<Vec<_>>()].concat());
 }
 
 /// A conversation with all that a state, and the parts of a message, may have.
