@@ -33,6 +33,7 @@
 //!
 //! No package depends on this one. It supports binaries only, so it reports errors through `anyhow`.
 
+mod agent;
 mod corpus;
 mod embed;
 mod eval;
@@ -77,6 +78,8 @@ pub enum Group {
     Views,
     /// Serving tools, answering hooks, importing.
     Tools,
+    /// Turns of an agent.
+    Agent,
     /// Recall in twelve languages.
     Languages,
 }
@@ -157,6 +160,7 @@ impl Group {
             Self::Plugins => plugins::measure(eval)?,
             Self::Views => views::measure(scratch, eval)?,
             Self::Tools => tools::measure(scratch, inputs)?,
+            Self::Agent => agent::measure(scratch)?,
             Self::Languages => languages::measure(scratch)?,
         };
         Ok(Report { group: self.name(), machine: figure::machine(), figures })

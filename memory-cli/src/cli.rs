@@ -15,6 +15,8 @@ use serde::Serialize;
 
 #[cfg(feature = "mcp")]
 use crate::commands::mcp;
+#[cfg(feature = "chat")]
+use crate::commands::{ask, chat};
 use crate::{
     commands::{
         add, append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand,
@@ -55,6 +57,12 @@ enum Command {
     Watch(watch::Args),
     /// Write conversations to files that import brings back exactly
     Export(export::Args),
+    /// Talk with a chat model in the terminal; everything is kept
+    #[cfg(feature = "chat")]
+    Chat(chat::Args),
+    /// Ask a chat model in a conversation, and print its answer
+    #[cfg(feature = "chat")]
+    Ask(ask::Args),
     /// Print what a model would be shown for a question, or what it was shown
     Context(context::Args),
     /// List what a model was shown, step by step, or show one step again
@@ -320,6 +328,10 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Provenance(args) => quarantine::provenance(&args, globals).await,
         Command::Retention(args) => retention::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,
+        #[cfg(feature = "chat")]
+        Command::Chat(args) => chat::run(&args, globals).await,
+        #[cfg(feature = "chat")]
+        Command::Ask(args) => ask::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Replay(args) => replay::run(&args, globals).await,
         Command::Fork(args) => fork::run(&args, globals).await,

@@ -2,9 +2,13 @@
 
 pub(crate) mod add;
 pub(crate) mod append;
+#[cfg(feature = "chat")]
+pub(crate) mod ask;
 pub(crate) mod backup;
 pub(crate) mod bridge;
 pub(crate) mod browse;
+#[cfg(feature = "chat")]
+pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;

@@ -21,7 +21,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ResummarizeReport, SummaryPage,
     };
 
-    vec![
+    let all = vec![
         ("Errors", of::<ErrorLine<'_>>()),
         ("add", of::<add::Answer>()),
         ("append", of::<append::Answer<'_>>()),
@@ -111,7 +111,19 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("verify-proof", of::<verify_proof::Inclusion<'_>>()),
         ("verify-proof (of a history)", of::<verify_proof::Consistency<'_>>()),
         ("watch", of::<watch::Grown<'_>>()),
-    ]
+    ];
+    #[cfg(feature = "chat")]
+    let all = with_chat(all);
+    all
+}
+
+/// The schemas with those of a build with chat models.
+#[cfg(feature = "chat")]
+fn with_chat(mut all: Vec<(&'static str, Schema)>) -> Vec<(&'static str, Schema)> {
+    use crate::commands::ask;
+    all.extend([("ask", of::<ask::Answer<'_>>()), ("demo --chat", of::<demo::needle::Answer>())]);
+    all.sort_unstable_by_key(|(command, _)| *command);
+    all
 }
 
 fn of<T: JsonSchema>() -> Schema {

@@ -7,6 +7,7 @@
 //! - `bedrock` (default): embedding models of Amazon Bedrock.
 //! - `openai` (default): embedding models at OpenAI-style endpoints.
 //! - `hub` (default): models of a hub, by their ids.
+//! - `chat` (default): chat models, `memory chat` and `memory ask`.
 //! - `mcp` (default): the server of tools for models.
 //! - `tui` (default): `memory browse` on a whole terminal.
 //! - `hnsw-rs`: vector search by the crate hnsw_rs, where `--vectors hnsw-rs` asks for it.
@@ -28,6 +29,8 @@ mod globals;
 mod import;
 #[doc(hidden)]
 pub mod json;
+#[cfg(feature = "chat")]
+mod markdown;
 mod news;
 mod output;
 mod target;

@@ -28,6 +28,12 @@ const WIDTH: u16 = 140;
 /// Characters of a field that is never wrapped where texts find room next to it.
 const NARROW: usize = 24;
 
+/// Columns of the terminal, or of what goes to none.
+pub(crate) fn width() -> u16 {
+    let said = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.or_else(|| Table::new().width()).filter(|width| *width > 0).unwrap_or(WIDTH)
+}
+
 /// A count with its noun.
 pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { several })
@@ -86,8 +92,7 @@ impl Output {
         let rows: Vec<[String; N]> = rows.into_iter().map(|row| row.map(|field| field.into().0)).collect();
         let mut table = Table::new();
         table.load_style(COLUMNS).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
-        let said = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let width = said.or_else(|| table.width()).filter(|width| *width > 0).unwrap_or(WIDTH);
+        let width = width();
         table.set_width(width);
         let longest = |column: usize| {
             let fields = rows.iter().filter_map(|row| row.get(column)).flat_map(|field| field.lines());

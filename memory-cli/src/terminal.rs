@@ -165,6 +165,19 @@ fn marked(text: &str, is_bold: bool) -> String {
     out
 }
 
+/// Writes a part of a text to standard output at once, with parts between the marks of [`HIGHLIGHT`] and without an end of
+/// line.
+#[cfg(feature = "chat")]
+pub(crate) fn part(text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    flush_errors();
+    let text = marked(text, To::Output.is_terminal() && wants_highlights());
+    let mut out = io::stdout().lock();
+    noted(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
 /// Writes exactly these bytes to standard output, which must not be a terminal.
 pub(crate) fn exactly(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();

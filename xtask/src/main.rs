@@ -50,6 +50,12 @@ enum Command {
     Importers,
     /// Kill erasures at random points, and look for what they erased in the raw bytes of the store.
     Erasure,
+    /// Talk with a small real model in a small window, and kill the binary in the middle of turns.
+    AgentTrial {
+        /// Number of turns.
+        #[arg(long, default_value_t = 12)]
+        turns: u32,
+    },
     /// Run the adapters of LangChain and of the OpenAI Agents SDK with the real packages.
     Adapters,
     /// Run the tests of Strands Agents through our managers, and an agent of it that is killed and goes on.
@@ -87,6 +93,7 @@ fn run(command: Command) -> Result<()> {
         Command::Ci(args) => ci::run(&workspace, &args),
         Command::Nightly => nightly::run(&workspace),
         Command::Importers => python::importers(&workspace),
+        Command::AgentTrial { turns } => python::agent_trial(&workspace, turns),
         Command::Adapters => python::adapters(&workspace),
         Command::Erasure => python::erasure(&workspace),
         Command::Strands => strands::run(&workspace),

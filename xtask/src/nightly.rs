@@ -22,6 +22,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("fuzz", || fuzz(workspace))?;
     steps.run("strands", || strands::run(workspace))?;
     steps.run("adapters", || python::adapters(workspace))?;
+    steps.run("agent trial", || python::agent_trial(workspace, 300))?;
     steps.run("importers", || python::importers(workspace))?;
     steps.run("erasure", || python::erasure(workspace))?;
     steps.run("conformance", || conformance::run(workspace))?;

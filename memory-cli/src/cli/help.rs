@@ -10,7 +10,7 @@ pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 /// The commands by purpose, each once.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("Begin", &["demo", "append", "import", "add", "hook", "watch", "help"]),
-    ("Ask", &["context", "search", "find", "replay"]),
+    ("Ask", &["chat", "ask", "context", "search", "find", "replay"]),
     (
         "Read and arrange",
         &["list", "sessions", "resume", "facts", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"],

@@ -1,5 +1,8 @@
 //! `memory demo`: shows all features on a sample conversation.
 
+#[cfg(feature = "chat")]
+pub(crate) mod needle;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
@@ -30,6 +33,10 @@ pub(crate) struct Args {
     /// Keep the demo's store in this directory [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Show how a chat recalls a number that no summary holds; with the model of --chat-model, or else a scripted one
+    #[cfg(feature = "chat")]
+    #[arg(long)]
+    chat: bool,
 }
 
 /// Results of the demo.
@@ -73,6 +80,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let output = globals.output;
     let config = globals.config_at(directory.clone(), Access::Write);
+    #[cfg(feature = "chat")]
+    if args.chat {
+        return needle::run(&directory, config, args.keep.is_some(), output).await;
+    }
     let runtime = open(&config)?;
     let id = ConversationId::new("tally")?;
     let messages = jsonl::parse(SAMPLE, Path::new(SAMPLE_NAME))?;

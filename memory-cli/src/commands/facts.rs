@@ -3,6 +3,8 @@
 mod change;
 mod print;
 
+#[cfg(feature = "chat")]
+pub(super) use self::print::{ledger as print_ledger, line};
 use std::num::NonZeroUsize;
 
 use clap::{Args as ClapArgs, Subcommand};

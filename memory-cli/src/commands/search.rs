@@ -256,7 +256,7 @@ impl<'a> Shown<'a> {
 }
 
 /// Adds the part of a message that bears on the question, with its speaker.
-fn excerpted(line: Line, node: &Node, question: &str) -> Line {
+pub(super) fn excerpted(line: Line, node: &Node, question: &str) -> Line {
     let text = node.message.text();
     let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
     let part = |part| text.get(part).unwrap_or_default();

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 67] = [
+        const OF_A_CALL: [&str; 71] = [
             "again",
             "agent",
             "all",
@@ -218,10 +218,12 @@ mod tests {
             "block-size",
             "by",
             "changed",
+            "chat",
             "check",
             "compress",
             "config",
             "configuration",
+            "continue",
             "conversation",
             "deadline",
             "disabled",
@@ -250,6 +252,7 @@ mod tests {
             "model",
             "no-persist",
             "no-token",
+            "no-tools",
             "nodes",
             "now",
             "off",
@@ -260,6 +263,7 @@ mod tests {
             "proof",
             "questions",
             "raw",
+            "reply-tokens",
             "revision",
             "role",
             "root",

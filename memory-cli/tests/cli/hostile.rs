@@ -553,6 +553,35 @@ const CASES: &[Case] = &[
         check(&command, &output, false);
         assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), requests.len());
     }),
+    #[cfg(feature = "chat")]
+    ("ask", |store| {
+        let stub = memory_remote::testing::Stub::start(|_, _| crate::chat::says(H));
+        let model = crate::chat::model(&stub);
+        let model: Vec<_> = model.iter().map(String::as_str).collect();
+        succeed(store, &[&["ask", "-c", "new", H], &model[..]].concat(), true);
+        refused(store, &["ask", "--model", H, "x"]);
+        refused(store, &["ask", "--model", &format!("openai:{H}"), "--chat-key-variable", H, "x"]);
+        refused(store, &["ask", "--prices", H, "x"]);
+    }),
+    #[cfg(feature = "chat")]
+    ("chat", |store| {
+        let stub = memory_remote::testing::Stub::start(|_, _| crate::chat::says(H));
+        let model = crate::chat::model(&stub);
+        let model: Vec<_> = model.iter().map(String::as_str).collect();
+        let commands =
+            ["", "search ", "load ", "facts ", "expand ", "forget ", "important ", "save ", "facts correct "];
+        let lines: Vec<_> = commands.iter().map(|command| format!("!{command}{H}")).collect();
+        let rest = "!why\n!why full\n!expand 1-9\n!facts\n!search FORGED\n!sessions\n!stats\n!help\n";
+        let input = store.file("lines", &format!("{H}\n{}\n{rest}", lines.join("\n")));
+        for args in [&[&["chat"], &model[..]].concat()[..], &["chat"], &["chat", "--continue", "last"]] {
+            let mut command = store.command(args);
+            isolated(store, &mut command);
+            let output = command.stdin(fs::File::open(&input).unwrap()).output().unwrap();
+            check(&command, &output, true);
+            assert!(output.status.success(), "{output:?}");
+        }
+        refused(store, &["chat", "--continue", H]);
+    }),
     ("demo", |store| {
         run(store, &["demo", "--keep", &store.path(&format!("{H}demo"))], false);
     }),

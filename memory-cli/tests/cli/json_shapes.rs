@@ -28,8 +28,9 @@ const MADE: &str = "<!-- made from the schemas: UPDATE_DOCS=1 cargo test -p memo
 /// Commands that no test runs, because they need a network or the runtime of a model with layers.
 const NOT_RUN: [&str; 3] = ["model test (a chat model)", "model fetch", "model convert"];
 /// Documents and protocols that other pages describe.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
     ("bridge", "[strands.md](strands.md)"),
+    ("chat", "[chat.md](chat.md)"),
     ("expand --proof", "[format.md](format.md)"),
     ("mcp", "[mcp.md](mcp.md)"),
     ("prove", "[format.md](format.md)"),
@@ -295,12 +296,24 @@ fn every_command_prints_what_its_schema_says() {
     plugins(&mut check);
     set_up(&mut check, &store);
     check.json(&store, "demo", &["demo", "--keep", &store.path("demo")]);
+    #[cfg(feature = "chat")]
+    chats(&mut check, &store);
     let error = store.fail(&["--json", "expand", "-c", "trip", "999"], 3);
     check.value("Errors", &serde_json::from_str(&error).unwrap());
 
     let missing: Vec<_> = check.of.keys().filter(|command| !check.checked.contains(**command)).collect();
     assert_eq!(missing, NOT_RUN.iter().rev().collect::<Vec<_>>(), "no answer of these was seen");
     assert!(check.faults.is_empty(), "{:#?}", check.faults);
+}
+
+/// A turn of a chat model, with a call of a tool and a fact that is learned.
+#[cfg(feature = "chat")]
+fn chats(check: &mut Check, store: &Store) {
+    check.json(store, "demo --chat", &["demo", "--chat"]);
+    let stub = crate::chat::service();
+    let model = crate::chat::model(&stub);
+    let ask = ["ask", "-c", "asked", "--prices", "1,2", "I prefer a window seat. Look it up."];
+    check.json(store, "ask", &[&ask[..], &model.iter().map(String::as_str).collect::<Vec<_>>()].concat());
 }
 
 /// A conversation with all that a state, and the parts of a message, may have.

@@ -7,6 +7,8 @@ mod browse;
 #[cfg(all(target_os = "linux", feature = "tui"))]
 mod browse_keys;
 #[cfg(feature = "chat")]
+mod chat;
+#[cfg(feature = "chat")]
 mod chat_models;
 mod compare;
 mod completions;

@@ -3,6 +3,9 @@
 use crate::support::Dir;
 
 #[expect(dead_code, reason = "its `main` is for `cargo run`")]
+#[path = "../../examples/agent_loop.rs"]
+mod agent_loop;
+#[expect(dead_code, reason = "its `main` is for `cargo run`")]
 #[path = "../../examples/custom_hook.rs"]
 mod custom_hook;
 #[expect(dead_code, reason = "its `main` is for `cargo run`")]
@@ -18,6 +21,14 @@ mod extended_manager;
 #[expect(dead_code, reason = "its `main` is for `cargo run`")]
 #[path = "../../examples/model_summaries.rs"]
 mod model_summaries;
+
+#[test]
+fn the_example_agent_loop_answers_and_goes_on_in_another_process() {
+    let dir = Dir::new();
+    for _ in 0..2 {
+        assert_eq!(pollster::block_on(agent_loop::run(dir.store())).unwrap(), "It leaves from platform 9.");
+    }
+}
 
 #[test]
 fn the_example_model_summaries_shows_what_a_model_wrote() {

@@ -12,7 +12,7 @@ use crate::{
 const WIDTH: usize = 80;
 
 /// Prints entries, one a line, under the names of their conversations if there are several.
-pub(super) fn ledger(output: Output, ledger: &Ledger) -> anyhow::Result<()> {
+pub(in super::super) fn ledger(output: Output, ledger: &Ledger) -> anyhow::Result<()> {
     if ledger.entries.is_empty() {
         output.line("nothing is known of it")?;
     }
@@ -49,7 +49,7 @@ pub(super) fn history(output: Output, entries: &[LedgerEntry], ledger: &Ledger) 
 }
 
 /// `120.1    decision   2026-03-02 We use Postgres 16. (until 2026-03-05: 130.1)`
-pub(super) fn line(entry: &LedgerEntry) -> String {
+pub(in super::super) fn line(entry: &LedgerEntry) -> String {
     let head = format!("{:<8} {:<10} {} ", entry.id.to_string(), entry.kind.as_str(), day(entry.since));
     let end = end(entry).map(|end| format!(" ({end})")).unwrap_or_default();
     // The sign of a cut takes a column.

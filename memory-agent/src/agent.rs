@@ -1,0 +1,258 @@
+//! The loop: prompt, model, tools, and the next prompt.
+
+mod asking;
+mod calling;
+
+use std::sync::Arc;
+
+use memory::{
+    Conversation, Invocation, Message, MessageKey, NodeId, PromptOptions,
+    port::{ChatModel, StopReason, StoreError, ToolSpec},
+};
+use memory_tools::Tools;
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    asking::{Asked, Fitted},
+    calling::Calls,
+};
+use crate::{
+    AgentError, AgentEvent, AgentEvents, Ended, Prices, Tool, Turn,
+    tail::{Tail, calls},
+    tool::MemoryTool,
+};
+
+/// Share of a model's window that the memory's tools may take; further ones are not offered.
+const TOOLS_SHARE: u32 = 4;
+
+/// Options of an agent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AgentOptions {
+    /// Options of its prompts. Their budget holds where the model's window leaves room for it; by default 16,000 tokens.
+    pub prompt: PromptOptions,
+    /// The most tokens of a reply; by default a quarter of the window, and at most 4,096.
+    pub max_reply_tokens: Option<u32>,
+    /// The most requests to the model in one turn; 25 by default.
+    pub max_requests: u32,
+    /// Prices of the model's tokens, for [`Usage::cost`](crate::Usage::cost).
+    pub prices: Option<Prices>,
+}
+
+impl Default for AgentOptions {
+    fn default() -> Self {
+        Self { prompt: PromptOptions::new(16_000), max_reply_tokens: None, max_requests: 25, prices: None }
+    }
+}
+
+impl AgentOptions {
+    memory::setters! {
+        prompt: PromptOptions,
+        const some max_reply_tokens: u32,
+        const max_requests: u32,
+        const some prices: Prices,
+    }
+}
+
+/// An agent: a model with tools, in a conversation of a memory.
+#[derive(Debug)]
+pub struct Agent {
+    conversation: Conversation,
+    model: Arc<dyn ChatModel>,
+    tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
+    options: AgentOptions,
+    /// Limits that the model's overflows have shown.
+    fitted: Fitted,
+    cancelled: CancellationToken,
+}
+
+impl Agent {
+    /// An agent without tools.
+    #[must_use]
+    pub fn new(conversation: Conversation, model: Arc<dyn ChatModel>) -> Self {
+        let fitted = Fitted::new(model.context_window());
+        let (tools, options) = (Vec::new(), AgentOptions::default());
+        Self { conversation, model, tools, options, fitted, cancelled: CancellationToken::new() }
+    }
+
+    memory::setters! {
+        /// Sets the options.
+        options: AgentOptions,
+    }
+
+    /// Adds a tool of the program.
+    ///
+    /// # Errors
+    /// [`AgentError::TwoTools`] if another one has its name.
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Result<Self, AgentError> {
+        let spec = tool.spec();
+        if self.tools.iter().any(|(other, _)| other.name == spec.name) {
+            return Err(AgentError::TwoTools { name: spec.name });
+        }
+        self.tools.push((spec, Arc::new(tool)));
+        Ok(self)
+    }
+
+    /// Adds the tools of a memory, in their order, as many as take at most a quarter of the model's window.
+    ///
+    /// # Errors
+    /// [`AgentError::TwoTools`]
+    pub fn memory_tools(mut self, tools: &Tools) -> Result<Self, AgentError> {
+        let mut left = self.fitted.window / TOOLS_SHARE;
+        for tool in MemoryTool::all(tools) {
+            let tokens = self.tokens_of(&tool.spec());
+            if tokens > left {
+                break;
+            }
+            left -= tokens;
+            self = self.tool(tool)?;
+        }
+        Ok(self)
+    }
+
+    /// Names of the tools that the model is offered.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|(spec, _)| spec.name.as_str())
+    }
+
+    /// The conversation.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &dyn ChatModel {
+        self.model.as_ref()
+    }
+
+    /// The same agent, whose turns are interrupted once `cancelled` is cancelled. What came of the answer is appended,
+    /// followed by `[interrupted]`, with the member `interrupted` in its metadata.
+    pub fn until(&mut self, cancelled: CancellationToken) -> &mut Self {
+        self.cancelled = cancelled;
+        self
+    }
+
+    /// Appends a message of the user, and has the model answer it. Calls that an earlier process left open get their
+    /// results before. If nothing was said yet, the conversation begins with it.
+    ///
+    /// # Errors
+    /// [`AgentError`]; the messages so far stay, and [`resume`](Self::resume) continues from there.
+    pub async fn run(&mut self, message: impl Into<Message>, events: &dyn AgentEvents) -> Result<Turn, AgentError> {
+        let tail = Tail::of(&self.conversation).await?;
+        self.invoked(tail, Some(message.into()), events).await
+    }
+
+    /// Continues a turn that has no answer yet: one that a process left, or one that failed. `None` if there is none.
+    ///
+    /// # Errors
+    /// Same as [`run`](Self::run).
+    pub async fn resume(&mut self, events: &dyn AgentEvents) -> Result<Option<Turn>, AgentError> {
+        match Tail::of(&self.conversation).await? {
+            Tail::Answered => Ok(None),
+            tail => self.invoked(tail, None, events).await.map(Some),
+        }
+    }
+
+    /// True if the conversation's last turn has no answer.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn is_open(&self) -> Result<bool, AgentError> {
+        Ok(Tail::of(&self.conversation).await? != Tail::Answered)
+    }
+
+    /// Tokens of a tool's description.
+    fn tokens_of(&self, spec: &ToolSpec) -> u32 {
+        let text = format!("{} {} {}", spec.name, spec.description, spec.input_schema);
+        self.conversation.memory().count_tokens(&text)
+    }
+
+    /// Closes open calls, appends the message, and takes the turn to its end.
+    async fn invoked(
+        &mut self,
+        tail: Tail,
+        message: Option<Message>,
+        events: &dyn AgentEvents,
+    ) -> Result<Turn, AgentError> {
+        let mut invocation = self.conversation.invoke().await?;
+        let mut turn = Turn::default();
+        let steps = self.steps(&mut invocation, tail, message, &mut turn, events).await;
+        // A failed compaction is reported by hooks, and is no failure of the turn.
+        if let Err(error) = invocation.end().await {
+            tracing::warn!(%error, "the conversation was not compacted after a turn");
+        }
+        steps.map(|()| turn)
+    }
+
+    async fn steps(
+        &mut self,
+        invocation: &mut Invocation,
+        tail: Tail,
+        message: Option<Message>,
+        turn: &mut Turn,
+        events: &dyn AgentEvents,
+    ) -> Result<(), AgentError> {
+        if let Tail::Open(node, open) = tail {
+            self.call_all(invocation, (node, open), Calls::Left, turn, events).await?;
+        }
+        let mut asked = None;
+        if let Some(message) = message {
+            asked = Some(self.append(message, turn, events).await?);
+        }
+        for _ in 0..self.options.max_requests {
+            let (message, stop, last) = match self.ask(invocation, asked.take(), turn, events).await? {
+                Asked::Reply { message, stop, last } => (message, stop, last),
+                Asked::Interrupted { message, last } => {
+                    turn.ended = Ended::Interrupted;
+                    return self.answer(message, last, turn, events).await.map(drop);
+                }
+            };
+            let open = calls(&message);
+            let node = self.answer(message, last, turn, events).await?;
+            if open.is_empty() {
+                turn.ended = if stop == Some(StopReason::MaxTokens) { Ended::Length } else { Ended::Answered };
+                return Ok(());
+            }
+            self.call_all(invocation, (node, open), Calls::New, turn, events).await?;
+            if self.cancelled.is_cancelled() {
+                turn.ended = Ended::Interrupted;
+                return Ok(());
+            }
+        }
+        turn.ended = Ended::Requests;
+        Ok(())
+    }
+
+    /// Appends a message of the model after message `last`.
+    async fn answer(
+        &self,
+        message: Message,
+        last: u64,
+        turn: &mut Turn,
+        events: &dyn AgentEvents,
+    ) -> Result<NodeId, AgentError> {
+        let message = message.key(MessageKey::new(&format!("agent {last}")).ok());
+        let node = self.append(message.clone(), turn, events).await?;
+        (turn.answer, turn.node) = (Some(message), Some(node));
+        Ok(node)
+    }
+
+    /// Appends a message; it is on disk then.
+    async fn append(&self, message: Message, turn: &mut Turn, events: &dyn AgentEvents) -> Result<NodeId, AgentError> {
+        let added = self.conversation.add_message(message.clone()).await;
+        let node = added.map_err(elsewhere)?.appended.node;
+        turn.appended(node);
+        events.event(AgentEvent::Appended { node, message: &message });
+        Ok(node)
+    }
+}
+
+/// The error of an append.
+fn elsewhere(error: memory::Error) -> AgentError {
+    match error {
+        memory::Error::Store(StoreError::KeyConflict { node, .. }) => AgentError::Elsewhere { node },
+        error => error.into(),
+    }
+}

@@ -1,0 +1,242 @@
+//! Turns that end well, are interrupted, overflow, or go wrong.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU32, AtomicUsize, Ordering},
+};
+
+use memory::{
+    ContentBlock, Message, PieceKind, PromptOptions, Timestamp,
+    port::{ChatError, ChatEvent},
+};
+use memory_agent::{
+    Agent, AgentError, AgentEvent, AgentOptions, CancellationToken, Ended, FunctionTool, Prices, Scripted,
+};
+use memory_tools::{Options, Profile, Tools};
+use pollster::block_on;
+use serde_json::json;
+
+use crate::support::{Counter, agent, call, log, open, says};
+
+#[test]
+fn a_turn_streams_calls_tools_and_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let options = AgentOptions::default().prices(Prices::new(1.0, 2.0));
+    let mut agent = agent(&memory, Counter::pair()).options(options);
+    let (text, kinds) = (Mutex::new(String::new()), Mutex::new(Vec::new()));
+    let take = |event: AgentEvent<'_>| match event {
+        AgentEvent::Part(ChatEvent::Text(part)) => text.lock().unwrap().push_str(&part),
+        AgentEvent::Calling { name, .. } => kinds.lock().unwrap().push(format!("calling {name}")),
+        AgentEvent::Called(done) => kinds.lock().unwrap().push(format!("called {}", done.name)),
+        _ => {}
+    };
+    let turn = block_on(agent.run(Message::user("Begin."), &take)).unwrap();
+    assert_eq!(turn.text(), "All of it is done now.");
+    assert_eq!(text.into_inner().unwrap(), "Let me see.All of it is done now.");
+    // Both tools run before the first result is recorded.
+    assert_eq!(kinds.into_inner().unwrap()[..2], ["calling read", "calling write"]);
+    assert_eq!((turn.calls.len(), turn.usage.requests, turn.nodes.unwrap().count()), (2, 2, 5));
+    assert!(turn.usage.prompt_tokens > 50 && turn.usage.reply_tokens > 5 && turn.usage.cost.unwrap() > 0.0);
+    let second = block_on(agent.run(Message::user("Once more."), &())).unwrap();
+    assert_eq!(second.nodes.unwrap().to_string(), "6-7");
+    assert_eq!(second.answer.unwrap().model().as_deref(), Some("scripted"));
+}
+
+#[test]
+fn an_interrupted_answer_keeps_what_came_and_is_marked() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let model = Arc::new(Scripted::new(|_, _| Ok(Message::assistant("One two three four five."))));
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), model);
+    for (parts, kept) in [(3, "One two three  [interrupted]"), (0, "[interrupted]")] {
+        let token = CancellationToken::new();
+        let seen = AtomicUsize::new(0);
+        if parts == 0 {
+            token.cancel();
+        }
+        let stop = |event: AgentEvent<'_>| {
+            if matches!(event, AgentEvent::Part(_)) && seen.fetch_add(1, Ordering::Relaxed) + 1 == parts {
+                token.cancel();
+            }
+        };
+        let turn = block_on(agent.until(token.clone()).run(Message::user("Count."), &stop)).unwrap();
+        assert_eq!((turn.ended, turn.text().as_str()), (Ended::Interrupted, kept));
+        assert!(turn.answer.unwrap().metadata.contains_key("interrupted"));
+        assert!(block_on(agent.resume(&())).unwrap().is_none(), "it was ended by the user");
+    }
+    let turn = block_on(agent.until(CancellationToken::new()).run(Message::user("Again."), &())).unwrap();
+    assert_eq!((turn.ended, turn.text().as_str()), (Ended::Answered, "One two three four five."));
+}
+
+#[test]
+fn an_interrupted_call_has_a_result() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let token = CancellationToken::new();
+    let stop = token.clone();
+    let slow = move |_| {
+        stop.cancel();
+        std::future::pending()
+    };
+    let tool = FunctionTool::new("write", "Never ends.", &json!({}), slow);
+    let model = Arc::new(Scripted::new(|_, _| Ok(says(vec![call("a", "write")]))));
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), model).tool(tool).unwrap();
+    let turn = block_on(agent.until(token).run(Message::user("Begin."), &())).unwrap();
+    assert_eq!((turn.ended, turn.calls[0].is_error), (Ended::Interrupted, true));
+    let log = log(agent.conversation());
+    assert_eq!(log[2], "tool: error: / interrupted by the user before it was done");
+}
+
+#[test]
+fn a_failing_tool_and_one_that_is_not_there_are_results() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let fails = FunctionTool::new("fails", "Fails.", &json!({}), |_| async { Err("the disk is full".to_owned()) });
+    let model = Scripted::new(|number, _| {
+        Ok(if number == 0 { says(vec![call("a", "fails"), call("b", "fa\nke")]) } else { Message::assistant(" ") })
+    });
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), Arc::new(model)).tool(fails).unwrap();
+    let turn = block_on(agent.run(Message::user("Begin."), &())).unwrap();
+    assert!(turn.calls.iter().all(|call| call.is_error));
+    let log = log(agent.conversation()).join("\n");
+    assert!(log.contains("error: / the disk is full"), "{log}");
+    assert!(log.contains(r"error: / there is no tool `fa\nke`: tools are fails"), "{log}");
+    assert!(log.ends_with("assistant: [no answer]"), "{log}");
+}
+
+#[test]
+fn a_turn_has_a_limit_of_requests_and_the_next_one_continues() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let model = Arc::new(Scripted::new(|number, _| {
+        Ok(if number < 4 { says(vec![call(&format!("c{number}"), "read")]) } else { Message::assistant("Done.") })
+    }));
+    let [read, _] = Counter::pair();
+    let options = AgentOptions::default().max_requests(3);
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), model).tool(read).unwrap().options(options);
+    let turn = block_on(agent.run(Message::user("Begin."), &())).unwrap();
+    assert_eq!((turn.ended, turn.calls.len()), (Ended::Requests, 3));
+    let turn = block_on(agent.resume(&())).unwrap().unwrap();
+    assert_eq!((turn.ended, turn.text().as_str()), (Ended::Answered, "Done."));
+}
+
+#[test]
+fn a_model_that_fails_leaves_a_turn_to_resume() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let model = Arc::new(Scripted::new(|number, _| match number {
+        0 => Err(ChatError::RateLimited { model: "m".to_owned(), detail: "wait".to_owned(), retry_after: None }),
+        _ => Ok(Message::assistant("Here.")),
+    }));
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), model);
+    let error = block_on(agent.run(Message::user("Are you there?"), &())).unwrap_err();
+    assert!(matches!(error, AgentError::Model(ChatError::RateLimited { .. })), "{error}");
+    assert!(block_on(agent.is_open()).unwrap());
+    let turn = block_on(agent.resume(&())).unwrap().unwrap();
+    assert_eq!((turn.node.unwrap().get(), turn.text().as_str()), (2, "Here."));
+}
+
+#[test]
+fn of_two_processes_one_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let talk = memory.conversation("talk").unwrap();
+    block_on(talk.append(Message::user("Who answers?"))).unwrap();
+    let other = Arc::new(Scripted::new(|_, _| Ok(Message::assistant("The other."))));
+    let other = Mutex::new(Agent::new(talk.clone(), other));
+    let slow = Scripted::new(move |_, _| {
+        block_on(other.lock().unwrap().resume(&())).unwrap().unwrap();
+        Ok(Message::assistant("The slow one."))
+    });
+    let error = block_on(Agent::new(talk.clone(), Arc::new(slow)).resume(&())).unwrap_err();
+    assert!(matches!(error, AgentError::Elsewhere { node } if node.get() == 2), "{error}");
+    assert_eq!(log(&talk), ["user: Who answers?", "assistant: The other."]);
+}
+
+/// The real window is smaller than the configured one, and the provider counts more tokens than the memory does.
+#[test]
+fn an_overflow_is_recovered_from_and_the_window_is_learned() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let talk = memory.conversation("talk").unwrap();
+    let remark = |number: usize| {
+        let text =
+            format!("Remark {number}: we walked along the river, past the market, and rested for a while there. ");
+        (Message::user(text.repeat(5)), Timestamp::from_millis(0))
+    };
+    block_on(talk.append_batch((0..300).map(remark).collect())).unwrap();
+    let counter = memory.clone();
+    let requests = Arc::new(AtomicU32::new(0));
+    let asked = Arc::clone(&requests);
+    let model = Scripted::new(move |_, request| {
+        asked.fetch_add(1, Ordering::Relaxed);
+        let text: Vec<_> = request.messages.iter().map(Message::text).collect();
+        let tokens = counter.count_tokens(&text.join("\n")) * 3 / 2;
+        match tokens > 2_048 {
+            true => Err(ChatError::ContextOverflow { window: 2_048, prompt_tokens: Some(tokens) }),
+            false => Ok(Message::assistant("A walk.")),
+        }
+    });
+    let mut agent = Agent::new(talk, Arc::new(model.window(8_192)));
+    let turn = block_on(agent.run(Message::user("What did we do?"), &())).unwrap();
+    assert!((1..=2).contains(&turn.overflows), "{}", turn.overflows);
+    // The view covers every message.
+    let shown = turn.prompt.unwrap();
+    let covered: u64 = shown
+        .pieces
+        .iter()
+        .filter(|piece| piece.kind.is_history() && piece.kind != PieceKind::Recalled)
+        .map(|piece| piece.nodes.unwrap().count())
+        .sum();
+    assert_eq!(covered, 301);
+    let before = requests.load(Ordering::Relaxed);
+    for number in 0..10 {
+        let turn = block_on(agent.run(remark(number).0, &())).unwrap();
+        assert_eq!(turn.overflows, 0, "turn {number}");
+    }
+    assert_eq!(requests.load(Ordering::Relaxed), before + 10);
+}
+
+#[test]
+fn what_no_window_holds_is_a_typed_error_and_stays_in_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let model = Arc::new(Scripted::new(|_, _| Ok(Message::assistant("Yes."))).window(300));
+    let options = AgentOptions::default().prompt(PromptOptions::new(100));
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), model).options(options);
+    let error = block_on(agent.run(Message::user("word ".repeat(2_000)), &())).unwrap_err();
+    assert!(matches!(error, AgentError::Memory(memory::Error::QuestionTooLong { .. })), "{error}");
+    assert_eq!(log(agent.conversation()).len(), 1);
+    // A shorter one is answered, although the long one stays.
+    assert_eq!(block_on(agent.run(Message::user("Shorter?"), &())).unwrap().text(), "Yes.");
+}
+
+#[test]
+fn the_tools_of_the_memory_take_a_quarter_of_the_window_at_most() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let tools = Tools::new(memory.clone(), Options::default().profile(Profile::Compact)).unwrap();
+    let offered = |window| {
+        let model = Arc::new(Scripted::new(|_, _| Ok(Message::assistant("."))).window(window));
+        let agent = Agent::new(memory.conversation("talk").unwrap(), model).memory_tools(&tools).unwrap();
+        agent.tool_names().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(offered(200_000).len(), tools.list().count());
+    let few = offered(2_048);
+    assert!(few.len() < 8 && few[0] == "search_memory", "{few:?}");
+    assert!(offered(300).is_empty());
+
+    let model = Arc::new(Scripted::new(|number, _| {
+        let input = memory::Json::from_value(&json!({"query": "number"}));
+        let search = ContentBlock::ToolUse { id: "s".to_owned(), name: "search_memory".to_owned(), input };
+        Ok(if number == 0 { says(vec![search]) } else { Message::assistant("It is 4471.") })
+    }));
+    let talk = memory.conversation("talk").unwrap();
+    let mut agent = Agent::new(talk, model).memory_tools(&tools).unwrap();
+    let turn = block_on(agent.run(Message::user("The number is 4471."), &())).unwrap();
+    assert!(!turn.calls[0].is_error, "{:?}", log(agent.conversation()));
+    assert!(log(agent.conversation())[2].contains("4471"));
+    let twice = agent.memory_tools(&tools).unwrap_err();
+    assert!(matches!(twice, AgentError::TwoTools { .. }), "{twice}");
+}

@@ -1,0 +1,131 @@
+//! `memory ask`: one turn of a chat, for scripts.
+
+use clap::Args as ClapArgs;
+use memory::{Access, Builder, Message};
+use memory_agent::{CallDone, Ended, Turn, Usage};
+use memory_core::{ConversationId, MemoryUsed, NodeId, NodeRange};
+use memory_hooks::LedgerEntry;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    chat::{AgentArgs, Live, Signals, begun, learned},
+    resolve,
+};
+use crate::{
+    failure::{NotFound, Usage as UsageError},
+    globals::Globals,
+};
+
+/// Asks a chat model in a conversation, and prints its answer.
+///
+/// The message, each call of a tool and the answer are kept before the next step. Without a question, a turn that a killed
+/// program has left is finished. Exit codes: 0 answered; 1 the model failed or Ctrl-C interrupted it, and the message is
+/// kept; 2 no model, or a wrong option; 3 nothing is open; 4 damaged; 5 in use.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The message
+    #[arg(value_name = "QUESTION", value_parser = resolve::question)]
+    question: Option<String>,
+    /// The conversation: its name or the beginning of it, its title, or `last`; a new name begins one [default: a new one]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+    #[command(flatten)]
+    agent: AgentArgs,
+}
+
+/// Answer of a model, with what it took.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Name of the conversation.
+    conversation: &'a ConversationId,
+    /// Name of the model.
+    model: &'a str,
+    /// Text of the answer.
+    text: String,
+    /// Message with the answer.
+    node: Option<NodeId>,
+    /// Messages that the turn added.
+    nodes: Option<NodeRange>,
+    /// Reason why the turn ended.
+    ended: Ended,
+    /// Calls of tools, in the order of their results.
+    calls: &'a [CallDone],
+    /// Tokens of the last prompt.
+    tokens: u32,
+    /// Most tokens that it could have.
+    budget: u32,
+    /// How often a request exceeded the model's window and was made smaller.
+    overflows: u32,
+    /// Memory that the last prompt quotes.
+    memory_used: MemoryUsed,
+    /// What was learned from the turn's messages.
+    learned: Vec<LedgerEntry>,
+    usage: Usage,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let store = globals.store()?;
+    let access = if store.join("FORMAT").exists() { Access::Update } else { Access::Write };
+    let config = args.agent.config(globals, store, access);
+    let name = config.chat.model.clone().filter(|name| name != "none");
+    if name.is_none() {
+        let why = "no chat model is set: name one by --model, as in anthropic:claude-haiku-4-5";
+        return Err(UsageError(why.to_owned()).into());
+    }
+    let memory = Builder::of(config).open()?;
+    let Some(model) = args.agent.model(&memory)? else { return Ok(()) };
+    let conversation = begun(&memory, args.conversation.as_deref()).await?;
+    let mut agent = args.agent.agent(&memory, conversation.clone(), model)?;
+    let signals = Signals::listen()?;
+    let output = globals.output;
+    let live = (!output.json).then(Live::new);
+    let events: &dyn memory_agent::AgentEvents = live.as_ref().map_or(&(), |live| live);
+    let agent = agent.until(signals.begin());
+    let turn = match &args.question {
+        Some(question) => agent.run(Message::user(question), events).await?,
+        None => agent
+            .resume(events)
+            .await?
+            .ok_or_else(|| NotFound(format!("nothing is open in `{}`: give a question", conversation.id())))?,
+    };
+    signals.end();
+    if output.json {
+        output.value(&Answer::of(
+            conversation.id(),
+            agent.model().name(),
+            &turn,
+            learned(&conversation, &turn).await?,
+        ))?;
+    } else if args.conversation.is_none() {
+        output.note(&format!("in `{}`", conversation.id()));
+    }
+    match turn.ended {
+        Ended::Interrupted => Err(anyhow::anyhow!("the answer was interrupted: what came of it is kept")),
+        Ended::Requests => {
+            Err(anyhow::anyhow!("the turn has its maximum of requests: `memory ask` without a question goes on"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl<'a> Answer<'a> {
+    fn of(conversation: &'a ConversationId, model: &'a str, turn: &'a Turn, learned: Vec<LedgerEntry>) -> Self {
+        let prompt = turn.prompt.as_ref();
+        Self {
+            conversation,
+            model,
+            text: turn.text(),
+            node: turn.node,
+            nodes: turn.nodes,
+            ended: turn.ended,
+            calls: &turn.calls,
+            tokens: prompt.map_or(0, |prompt| prompt.tokens),
+            budget: prompt.map_or(0, |prompt| prompt.budget),
+            overflows: turn.overflows,
+            memory_used: prompt.map(memory_hooks::Prompt::used).unwrap_or_default(),
+            learned,
+            usage: turn.usage,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `memory chat`: a conversation with a chat model in the terminal, kept by the memory.
+
+mod agent;
+mod bang;
+mod input;
+mod live;
+mod session;
+mod signals;
+
+use clap::Args as ClapArgs;
+use memory::{Access, Builder};
+
+pub(super) use self::{
+    agent::{AgentArgs, begun},
+    live::{Live, learned},
+    signals::Signals,
+};
+use self::{
+    input::{Entered, Input},
+    session::{Flow, Session},
+};
+use crate::{failure::Usage, globals::Globals};
+
+/// Talks with a chat model in the terminal; every message is kept before the next step.
+///
+/// A line is a message, and one that ends with \ goes on in the next. `!help` lists the commands of a chat, `exit` leaves it.
+/// Ctrl-C interrupts an answer and keeps what came; twice leaves. Nothing is lost if the program is killed: --continue
+/// takes the turn up where it was.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Continue a conversation: `last`, its name or the beginning of it, or its title [default: begin a new one]
+    #[arg(long = "continue", value_name = "last|ID")]
+    again: Option<String>,
+    #[command(flatten)]
+    agent: AgentArgs,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    if globals.output.json {
+        return Err(Usage("a chat is for people: `memory ask --json` is for programs".to_owned()).into());
+    }
+    let store = globals.store()?;
+    let access = if store.join("FORMAT").exists() { Access::Update } else { Access::Write };
+    let config = args.agent.config(globals, store, access);
+    let memory = Builder::of(config).open()?;
+    let model = args.agent.model(&memory)?;
+    let mut session = Session::begin(memory, model, &args.agent, globals)?;
+    if let Some(name) = &args.again {
+        session.load(name).await?;
+    }
+    session.greet()?;
+    let mut input = Input::open(session.said_before().await?)?;
+    let signals = Signals::listen()?;
+    let went_on = session.go_on(&signals).await;
+    session.reported(went_on)?;
+    // An interruption of the last answer counts.
+    let mut is_warned = false;
+    loop {
+        let flow = match input.next()? {
+            Entered::End => Flow::Leave,
+            Entered::Interrupt if is_warned => Flow::Leave,
+            Entered::Interrupt => {
+                is_warned = true;
+                globals.output.line("(Ctrl-C again leaves)")?;
+                continue;
+            }
+            Entered::Text(text) => session.entered(&text, &mut input, &signals).await?,
+        };
+        is_warned = signals.interruptions() > 0;
+        if flow == Flow::Leave || signals.interruptions() > 1 {
+            break;
+        }
+    }
+    session.leave().await
+}

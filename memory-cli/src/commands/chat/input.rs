@@ -1,0 +1,148 @@
+//! Lines of the user: edited on a terminal, or read one by one.
+
+use std::{
+    borrow::Cow,
+    io::{self, BufRead as _, IsTerminal as _},
+};
+
+use memory_core::text::is_hidden;
+use rustyline::{
+    Config, Context, Editor,
+    completion::Completer,
+    error::ReadlineError,
+    highlight::Highlighter,
+    hint::Hinter,
+    history::MemHistory,
+    validate::{ValidationContext, ValidationResult, Validator},
+};
+
+use super::bang;
+use crate::{output::Output, terminal::To};
+
+/// The mark of the user's lines.
+const PROMPT: &str = "> ";
+/// Sign at the end of a line that goes on in the next.
+const GOES_ON: char = '\\';
+
+/// An input of the user.
+pub(super) enum Entered {
+    Text(String),
+    /// Ctrl-C, at a line that was dropped by it.
+    Interrupt,
+    End,
+}
+
+/// Source of the user's lines.
+pub(super) enum Input {
+    Edited(Box<Editor<Line, MemHistory>>),
+    /// Lines of a script, which are repeated in the output.
+    Read,
+}
+
+impl Input {
+    /// Opens the input, with earlier messages for the arrow keys. They come from the log: a file of its own would keep
+    /// what is erased.
+    pub(super) fn open(said: Vec<String>) -> anyhow::Result<Self> {
+        if !io::stdin().is_terminal() || !To::Output.is_terminal() {
+            return Ok(Self::Read);
+        }
+        let config = Config::builder().auto_add_history(true).max_history_size(1_000)?.build();
+        let mut editor = Editor::with_history(config, MemHistory::new())?;
+        editor.set_helper(Some(Line));
+        for text in said.into_iter().filter(|text| !text.chars().any(is_shown_otherwise)) {
+            editor.add_history_entry(text)?;
+        }
+        Ok(Self::Edited(Box::new(editor)))
+    }
+
+    /// The next line.
+    pub(super) fn next(&mut self) -> anyhow::Result<Entered> {
+        let text = match self {
+            Self::Edited(editor) => match editor.readline(PROMPT) {
+                Ok(line) => line,
+                Err(ReadlineError::Interrupted) => return Ok(Entered::Interrupt),
+                Err(ReadlineError::Eof) => return Ok(Entered::End),
+                Err(error) => return Err(error.into()),
+            },
+            Self::Read => match read()? {
+                Some(line) => {
+                    Output { json: false }.text(&format!("{PROMPT}{line}"))?;
+                    line
+                }
+                None => return Ok(Entered::End),
+            },
+        };
+        Ok(Entered::Text(text.replace("\\\n", "\n").trim().to_owned()))
+    }
+
+    /// True if the user agrees to what cannot be undone. A script does not.
+    pub(super) fn agrees(&mut self) -> anyhow::Result<bool> {
+        match self {
+            Self::Edited(editor) => {
+                Ok(editor.readline("Type `erase` to erase it: ").is_ok_and(|line| line.trim() == "erase"))
+            }
+            Self::Read => Ok(false),
+        }
+    }
+}
+
+/// The next line of a script, joined with those that it goes on in.
+fn read() -> io::Result<Option<String>> {
+    let mut text = String::new();
+    loop {
+        let before = text.len();
+        if io::stdin().lock().read_line(&mut text)? == 0 {
+            return Ok((before > 0).then_some(text));
+        }
+        let end = text.trim_end_matches(['\n', '\r']).len();
+        text.truncate(end);
+        if !text.ends_with(GOES_ON) {
+            return Ok(Some(text));
+        }
+        text.push('\n');
+    }
+}
+
+/// A line that is edited.
+pub(super) struct Line;
+
+impl rustyline::Helper for Line {}
+
+impl Validator for Line {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let goes_on = context.input().ends_with(GOES_ON);
+        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+impl Hinter for Line {
+    type Hint = String;
+}
+
+impl Completer for Line {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, _: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        let names = bang::names().filter(|name| line.starts_with('!') && name.starts_with(line));
+        Ok((0, names.map(|name| format!("{name} ")).collect()))
+    }
+}
+
+/// True if a terminal might obey a character.
+fn is_shown_otherwise(c: char) -> bool {
+    c != '\n' && is_hidden(c)
+}
+
+impl Highlighter for Line {
+    /// The line without what could steer the terminal, as pasted text may.
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        match line.chars().any(is_shown_otherwise) {
+            false => Cow::Borrowed(line),
+            true => line.chars().map(|c| if is_shown_otherwise(c) { '\u{fffd}' } else { c }).collect(),
+        }
+    }
+
+    fn highlight_char(&self, line: &str, _: usize, _: rustyline::highlight::CmdKind) -> bool {
+        line.chars().any(is_shown_otherwise)
+    }
+}

@@ -1,0 +1,175 @@
+//! A turn on the screen: the answer as it arrives, calls of tools in a line each, and what it took.
+
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+};
+
+use memory::{
+    Level, Prompt,
+    ledger::{EntryStatus, LedgerRequest},
+    port::ChatEvent,
+};
+use memory_agent::{AgentEvent, AgentEvents, CallDone, Ended, Turn, Usage};
+use memory_core::text::one_line;
+use memory_hooks::{Conversation, EntryId, LedgerEntry};
+
+use crate::{
+    markdown::Streamed,
+    output::{self, Output, counted, grouped, shorten},
+    terminal::{self, To},
+};
+
+/// Columns of an answer at most: longer lines are hard to read.
+const WIDEST: usize = 100;
+/// Most facts that are named after a turn.
+const MOST_FACTS: usize = 3;
+/// Most characters of a fact.
+const FACT: usize = 100;
+
+/// The answer on the screen.
+#[derive(Debug)]
+pub(crate) struct Live {
+    /// Rendered Markdown on a terminal; otherwise the words of the model as they are.
+    is_terminal: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    streamed: Streamed,
+    /// True if the last line has no end yet.
+    is_open: bool,
+}
+
+/// Columns of the screen.
+pub(super) fn width() -> usize {
+    usize::from(output::width()).min(WIDEST)
+}
+
+impl Live {
+    pub(crate) fn new() -> Self {
+        let state = State { streamed: Streamed::new(width()), is_open: false };
+        Self { is_terminal: To::Output.is_terminal(), state: Mutex::new(state) }
+    }
+
+    fn take(&self, event: AgentEvent<'_>) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            AgentEvent::Part(ChatEvent::Text(part)) => {
+                let text = if self.is_terminal { state.streamed.push(&part) } else { part };
+                state.is_open |= !text.is_empty();
+                terminal::part(&text)
+            }
+            AgentEvent::Appended { message, .. } => {
+                state.close(self.is_terminal)?;
+                match message.metadata.contains_key("interrupted") {
+                    true => To::Output.line("[interrupted]"),
+                    false => Ok(()),
+                }
+            }
+            AgentEvent::Overflow { window, .. } => {
+                state.close(self.is_terminal)?;
+                let window = grouped(u64::from(window));
+                To::Output.line(&format!("(the prompt did not fit the window of {window} tokens: it is made smaller)"))
+            }
+            AgentEvent::Called(call) => To::Output.line(&called(call, width())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl State {
+    /// Ends the answer and its line.
+    fn close(&mut self, is_terminal: bool) -> io::Result<()> {
+        if is_terminal {
+            let rest = self.streamed.finish();
+            self.is_open |= !rest.is_empty();
+            terminal::part(&rest)?;
+        }
+        if std::mem::take(&mut self.is_open) { To::Output.line("") } else { Ok(()) }
+    }
+}
+
+impl AgentEvents for Live {
+    fn event(&self, event: AgentEvent<'_>) {
+        // A closed output is noticed at the next line of the command itself.
+        drop(self.take(event));
+    }
+}
+
+/// `* search_memory(query: night train): 12 lines, !expand 14`.
+fn called(call: &CallDone, width: usize) -> String {
+    let input: serde_json::Value = serde_json::from_str(&call.input).unwrap_or_default();
+    let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let input = input
+        .as_object()
+        .map(|input| input.iter().map(|(name, of)| format!("{name}: {}", value(of))).collect::<Vec<_>>().join(", "));
+    let lines = counted(u64::from(call.lines), "line", "lines");
+    let outcome = if call.is_error { "failed".to_owned() } else { lines };
+    let end = format!("): {outcome}, !expand {}", call.node);
+    let room = width.saturating_sub(call.name.chars().count() + end.chars().count() + 4);
+    format!("* {}({}{end}", call.name, shorten(&input.unwrap_or_default(), room))
+}
+
+/// Prints what a turn took, and what was learned in it.
+pub(super) fn after(output: Output, levels: [u64; 4], turn: &Turn, learned: &[LedgerEntry]) -> io::Result<()> {
+    if turn.ended == Ended::Requests {
+        output.line("(the turn has its maximum of requests: say how to go on)")?;
+    }
+    if turn.ended == Ended::Length {
+        output.line("(the answer has its maximum of tokens)")?;
+    }
+    if let Some(prompt) = &turn.prompt {
+        indented(output, &status(prompt, levels, &turn.usage).join(" · "))?;
+    }
+    for entry in learned.iter().take(MOST_FACTS) {
+        indented(output, &noted(entry))?;
+    }
+    if learned.len() > MOST_FACTS {
+        output.line(&format!("  and {} more: !facts", learned.len() - MOST_FACTS))?;
+    }
+    output.line("")
+}
+
+/// Parts of the line after a turn.
+fn status(prompt: &Prompt, levels: [u64; 4], usage: &Usage) -> Vec<String> {
+    let tokens = |tokens: u32| grouped(u64::from(tokens));
+    let mut parts = vec![format!("shown {} of {} tokens", tokens(prompt.tokens), tokens(prompt.budget))];
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of 100")]
+    let percent = |share: f64| (share * 100.0).round() as u32;
+    parts.extend(usage.cached_share().map(|share| format!("{} % cached", percent(share))));
+    let names = Level::ALL.iter().map(|level| level.to_string().to_lowercase());
+    let levels: Vec<_> = names
+        .zip(levels)
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{} {name}", grouped(count)))
+        .collect();
+    parts.push(levels.join(", "));
+    parts.extend(prompt.used().sentence());
+    parts.extend(usage.cost.map(|cost| format!("cost {cost:.4}")));
+    parts
+}
+
+/// `  noted 5.1, a preference: I want window seats. (!forget 5.1, !facts correct 5.1 TEXT)`.
+fn noted(entry: &LedgerEntry) -> String {
+    let (id, kind, text) = (entry.id, entry.kind.as_str(), shorten(&entry.text, FACT));
+    format!("noted {kind} {id}: {text} (!forget {id}, !facts correct {id} TEXT)")
+}
+
+/// Prints a text in as many lines as it takes, two columns in.
+fn indented(output: Output, text: &str) -> io::Result<()> {
+    let options = textwrap::Options::new(width()).initial_indent("  ").subsequent_indent("    ");
+    textwrap::wrap(&one_line(text), options).iter().try_for_each(|line| output.line(line))
+}
+
+/// Entries of the ledger that the messages of a turn have added.
+pub(in super::super) async fn learned(conversation: &Conversation, turn: &Turn) -> anyhow::Result<Vec<LedgerEntry>> {
+    let Some(nodes) = turn.nodes else { return Ok(Vec::new()) };
+    let is_new = |entry: &LedgerEntry| match entry.id {
+        EntryId::Said { node, .. } => nodes.contains(node) && entry.status == EntryStatus::Current,
+        EntryId::Recorded(_) => false,
+    };
+    let ledger = conversation.ledger(&LedgerRequest::default()).await?;
+    Ok(ledger.entries.into_iter().filter(is_new).collect())
+}

@@ -1,0 +1,268 @@
+//! `memory chat` and `memory ask`: turns, commands, interruption, and what a killed process leaves.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+
+use std::{
+    io::{Read as _, Write as _},
+    process::{Child, Command, Stdio},
+};
+
+use memory_remote::testing::{Request, Response, Stub};
+use serde_json::{Value, json};
+
+use crate::support::{Store, failure, success};
+
+/// The last line of what a model was sent.
+fn question(request: &Request) -> String {
+    let messages = request.body["messages"].as_array().unwrap();
+    let content = &messages.last().unwrap()["content"];
+    let text =
+        content.as_str().map_or_else(|| content[0]["text"].as_str().unwrap_or_default().to_owned(), str::to_owned);
+    text.trim_end().lines().last().unwrap_or_default().to_owned()
+}
+
+fn stream(deltas: &[Value], reason: &str) -> Response {
+    let event = |choice: Value| format!("data: {}\n\n", json!({"choices": [choice]}));
+    let mut events: Vec<_> = deltas.iter().map(|delta| event(json!({"index": 0, "delta": delta}))).collect();
+    events.push(event(json!({"index": 0, "delta": {}, "finish_reason": reason})));
+    let usage =
+        json!({"prompt_tokens": 1000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 600}});
+    events.push(format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [], "usage": usage})));
+    Response::chunks(events).header("content-type", "text/event-stream")
+}
+
+pub(crate) fn says(text: &str) -> Response {
+    let words: Vec<_> = text.split_inclusive(' ').map(|word| json!({"content": word})).collect();
+    stream(&words, "stop")
+}
+
+/// A service that calls a tool where it is asked to look, streams without end where it is asked for much, and otherwise
+/// answers in Markdown.
+pub(crate) fn service() -> Stub {
+    Stub::start(|_, request| {
+        let question = question(request);
+        if question.contains("Look") {
+            let arguments = json!({"query": "window seat"}).to_string();
+            let function = json!({"name": "search_memory", "arguments": arguments});
+            return stream(
+                &[json!({"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": function}]})],
+                "tool_calls",
+            );
+        }
+        if question.contains("much") {
+            return says(&"much more ".repeat(5_000));
+        }
+        if question.contains("fail") {
+            return Response::text("no").status(400);
+        }
+        says("It is **noted**.\u{1b}[2J Here.")
+    })
+}
+
+/// Arguments that name the model of a service.
+pub(crate) fn model(stub: &Stub) -> Vec<String> {
+    let base = format!("{}/v1", stub.url());
+    [
+        "--model",
+        "openai:m?window=32000",
+        "--summary-model",
+        "none",
+        "--chat-base-url",
+        &base,
+        "--chat-key-variable",
+        "PATH",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn with(store: &Store, args: &[&str], stub: &Stub) -> Command {
+    let model = model(stub);
+    store.command(&args.iter().copied().chain(model.iter().map(String::as_str)).collect::<Vec<_>>())
+}
+
+/// A chat with these lines as its input.
+fn chat(command: &mut Command, lines: &str) -> String {
+    let mut child = started(command);
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn started(command: &mut Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// All messages of the only conversation.
+fn messages(store: &Store) -> Vec<String> {
+    let shown = store.json(&["show", "last", "1-1000"]);
+    let of =
+        |message: &Value| format!("{}: {}", message["speaker"].as_str().unwrap(), message["text"].as_str().unwrap());
+    shown["messages"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn a_question_is_answered_in_a_conversation_that_goes_on() {
+    let (store, stub) = (Store::new(), service());
+    let answer = success(&mut with(&store, &["ask", "-c", "trip", "I want a window seat."], &stub));
+    assert!(answer.contains("It is **noted**.") && !answer.contains('\u{1b}'), "{answer:?}");
+    let mut command = with(&store, &["ask", "-c", "trip", "--json", "--prices", "1,2,0.5", "Look it up."], &stub);
+    let answer: Value = serde_json::from_str(&success(&mut command)).unwrap();
+    assert_eq!(
+        (&answer["conversation"], &answer["ended"], &answer["node"]),
+        (&json!("trip"), &json!("answered"), &json!(6))
+    );
+    assert_eq!(answer["calls"][0]["name"], "search_memory");
+    assert_eq!(answer["usage"]["requests"], 2);
+    let cost = answer["usage"]["cost"].as_f64().unwrap();
+    assert!((cost - 2.0 * (400.0 + 300.0 + 100.0) / 1e6).abs() < 1e-9, "{cost}");
+    // The model sees the earlier turn, and the result of its call.
+    let last = stub.bodies().pop().unwrap().to_string();
+    assert!(last.contains("I want a window seat.") && last.contains(r#""tool_call_id":"c""#), "{last}");
+}
+
+#[test]
+fn exit_codes_say_what_is_missing_and_a_failed_turn_is_finished_later() {
+    let (store, stub) = (Store::new(), service());
+    let error = failure(&mut store.command(&["ask", "-c", "trip", "Hello?"]), 2);
+    assert!(error.contains("--model"), "{error}");
+    let error = failure(&mut with(&store, &["ask", "-c", "trip"], &stub), 3);
+    assert!(error.contains("nothing is open"), "{error}");
+    failure(&mut with(&store, &["ask", "-c", "trip", "Please fail."], &stub), 1);
+    assert_eq!(messages(&store), ["user: Please fail."]);
+    let other = Stub::start(|_, _| says("Done."));
+    assert!(success(&mut with(&store, &["ask", "-c", "trip"], &other)).contains("Done."));
+    assert_eq!(messages(&store), ["user: Please fail.", "assistant: Done."]);
+}
+
+#[test]
+fn a_chat_of_lines_shows_what_was_shown_and_learned_and_takes_commands() {
+    let (store, stub) = (Store::new(), service());
+    let lines = "I prefer a window seat.\nPlease \\\nLook it up.\n!why\n!why full\n!facts\n!search seat\n!expand\n!stats\n!important 1\n\
+                 !save Seats\n!forget 1.1\n!facts\n!forget 1\n!forget 1 --yes\n!sessions\n!nothing\n!help\nexit\nnot said\n";
+    let shown = chat(&mut with(&store, &["chat"], &stub), lines);
+    for part in [
+        "m answers in",
+        "> I prefer a window seat.",
+        "60 % cached",
+        "noted preference 1.1: I prefer a window seat. (!forget 1.1, !facts correct 1.1 TEXT)",
+        "> Please \\\nLook it up.",
+        "* search_memory(query: window seat): ",
+        "!expand 5",
+        "message 1, ",
+        "[Message 1, user]: I prefer",
+        "6 messages in",
+        "this chat: 3 requests, 3,000 tokens asked, 1,800 of them cached, 150 replied",
+        "message 1 stays word for word",
+        "1.1 is not shown as known any more; message 1 stays",
+        "nothing is known of it",
+        "nothing was erased",
+        "error: there is no command !nothing: !help?",
+        "!nopersist",
+        "chat --continue",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("not said") && !shown.contains('\u{1b}'), "{shown}");
+    assert_eq!(store.json(&["list"])["conversations"][0]["title"], "Seats");
+    assert!(!store.succeed(&["find", "window"]).contains("I prefer"), "message 1 is erased");
+}
+
+#[test]
+fn nothing_of_a_conversation_that_is_not_kept_is_left() {
+    let (store, stub) = (Store::new(), service());
+    let lines = "Kept.\n!nopersist\nNever kept: QX-4471.\n!stats\n!nopersist off\nKept again.\n!nopersist\nLast.\n";
+    let shown = chat(&mut with(&store, &["chat"], &stub), lines);
+    assert!(shown.contains("2 messages in") && shown.contains("nothing of this conversation was kept"), "{shown}");
+    assert_eq!(messages(&store).len(), 4);
+    assert!(messages(&store)[2].contains("Kept again."));
+}
+
+#[test]
+fn without_a_model_two_lines_say_how_to_get_one_and_commands_work() {
+    let store = Store::new();
+    store.succeed(&["append", "-c", "trip", "The train leaves at 7:42."]);
+    let shown =
+        chat(&mut store.command(&["chat", "--continue", "last"]), "Hello?\n!search train\n!clear\n!load trip\n");
+    assert_eq!(shown.matches("No chat model is set").count(), 3, "{shown}");
+    assert!(shown.contains("1 user: The train leaves"), "{shown}");
+    assert_eq!(messages(&store).len(), 1, "nothing is said without a model");
+    failure(&mut store.command(&["chat", "--json"]), 2);
+    failure(&mut store.command(&["chat", "--continue", "nowhere"]), 3);
+}
+
+/// Reads the output of a chat up to a text.
+fn wait_for(child: &mut Child, text: &str) {
+    let (mut seen, mut byte) = (Vec::new(), [0]);
+    while !String::from_utf8_lossy(&seen).contains(text) {
+        assert_eq!(child.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&seen));
+        seen.push(byte[0]);
+    }
+}
+
+#[test]
+fn a_killed_chat_is_continued_and_asks_once_more() {
+    let (store, stub) = (Store::new(), service());
+    let mut child = started(&mut with(&store, &["chat"], &stub));
+    child.stdin.as_mut().unwrap().write_all(b"Say much.\n").unwrap();
+    wait_for(&mut child, "much more much more");
+    // SIGKILL: nothing of it runs any more.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(messages(&store), ["user: Say much."]);
+    let other = Stub::start(|_, _| says("Enough."));
+    let shown = chat(&mut with(&store, &["chat", "--continue", "last"], &other), "");
+    assert!(shown.contains("it is asked again") && shown.contains("Enough."), "{shown}");
+    assert_eq!(messages(&store), ["user: Say much.", "assistant: Enough."]);
+    chat(&mut with(&store, &["chat", "--continue", "last"], &other), "");
+    assert_eq!(other.requests().len(), 1, "an answered turn is not asked again");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_answer_is_kept_and_two_interruptions_leave() {
+    let (store, stub) = (Store::new(), service());
+    for (times, left) in [(1, "Again.\n"), (2, "Never said.\n")] {
+        let mut child = started(&mut with(&store, &["chat"], &stub));
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"Say much.\n").unwrap();
+        wait_for(&mut child, "much more much more");
+        for _ in 0..times {
+            success(Command::new("kill").args(["-INT", &child.id().to_string()]));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        drop(input.write_all(left.as_bytes()));
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        // The second one may come when the answer is kept already, and then ends the program as elsewhere.
+        let code = output.status.code();
+        assert!(code == Some(0) || times == 2 && code == Some(130), "{output:?}");
+    }
+    let conversations = store.json(&["list"])["conversations"].as_array().unwrap().len();
+    assert_eq!(conversations, 2);
+    let found = store.succeed(&["find", r"more \[interrupted\]"]);
+    assert!(found.contains("interrupted"), "{found}");
+    assert!(!store.succeed(&["find", "Again|Never"]).contains("Never said"));
+}
+
+#[test]
+fn the_needle_is_in_no_summary_and_reaches_the_model() {
+    let store = Store::new();
+    let shown = store.succeed(&["demo", "--chat", "--keep", &store.path("demo")]);
+    for part in [
+        "Before:",
+        "After:",
+        "holds the number.",
+        "3. Retrieval",
+        " ms",
+        "scripted answers: Your reference number is REF-",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let answer = store.json(&["demo", "--chat"]);
+    assert_eq!(answer["is_found"], true);
+    assert!(
+        answer["levels"][1][1].as_u64() > Some(0) && answer["enriched"].as_str().unwrap().contains("REF-"),
+        "{answer}"
+    );
+}
