@@ -117,7 +117,7 @@ async fn place(
     Err(Error::Unnamed)
 }
 
-/// What a conversation has of a document.
+/// The part of a document that a conversation has.
 enum Same {
     /// Its first messages or all, and nothing else.
     All,

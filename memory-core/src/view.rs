@@ -269,8 +269,12 @@ impl Shown {
             Self::Messages(run) => run.count(),
             Self::Summaries { count, .. } => *count,
             Self::Changed { .. } => 0,
-            Self::Lost(_) | Self::Omitted(_) | Self::Disabled(_) | Self::Excerpt { .. } | Self::Part { .. } => 1,
-            Self::Entry(_) => 1,
+            Self::Lost(_)
+            | Self::Omitted(_)
+            | Self::Disabled(_)
+            | Self::Excerpt { .. }
+            | Self::Part { .. }
+            | Self::Entry(_) => 1,
         }
     }
 }

@@ -122,7 +122,7 @@ impl FormatReader for Cline {
             out.skip(Why::View, kind);
             return Ok(());
         }
-        // What was said is asked again, for the person to answer or to approve.
+        // Words that were said are asked again, for the person to answer or to approve.
         if !words.is_empty() && words == self.last && entry["type"] == "ask" {
             out.skip(Why::Repeated, kind);
             return Ok(());

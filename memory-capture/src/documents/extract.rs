@@ -144,7 +144,7 @@ enum Ended {
     Killed,
 }
 
-/// What a process writes, up to [`MOST_BYTES`].
+/// Output of a process, up to [`MOST_BYTES`].
 fn all(from: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(from) = from {

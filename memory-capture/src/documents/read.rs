@@ -1,9 +1,11 @@
 //! Reading of documents: text, Markdown, HTML and PDF.
 
 use std::{
-    fs, io,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
+
+use memory_files::{Links, open};
 
 use super::{DocumentKind, ExtractError, Extractor};
 
@@ -84,14 +86,13 @@ impl Document {
     /// [`DocumentError`]
     pub fn read(path: &Path, extractor: &Extractor) -> Result<Self, DocumentError> {
         let unread = |source| DocumentError::Unread { path: path.to_owned(), source };
-        let metadata = fs::metadata(path).map_err(unread)?;
-        if !metadata.is_file() {
-            return Err(unread(io::Error::other("it is no file")));
+        let mut file = open(path, Links::Follow).map_err(unread)?;
+        let length = file.metadata().map_err(unread)?.len();
+        if length > LARGEST {
+            return Err(DocumentError::TooLarge { path: path.to_owned(), bytes: length });
         }
-        if metadata.len() > LARGEST {
-            return Err(DocumentError::TooLarge { path: path.to_owned(), bytes: metadata.len() });
-        }
-        let bytes = fs::read(path).map_err(unread)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(unread)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pages = match DocumentKind::of(path, &bytes) {
             Some(kind) => {

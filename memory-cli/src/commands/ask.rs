@@ -59,7 +59,7 @@ pub(crate) struct Answer<'a> {
     overflows: u32,
     /// Memory that the last prompt quotes.
     memory_used: MemoryUsed,
-    /// What was learned from the turn's messages.
+    /// Entries of the ledger that the turn's messages state.
     learned: Vec<LedgerEntry>,
     usage: Usage,
 }

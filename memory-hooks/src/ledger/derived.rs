@@ -107,7 +107,7 @@ async fn said(
     let mut known: Vec<Known> = Vec::new();
     for line in learned.lines.stated() {
         let Some(kind) = EntryKind::of(line.standing.kind) else { continue };
-        // What was said again is one entry, that of the last time, and what is in doubt is none.
+        // Statements that are made again are one entry, that of the last time; a doubtful one is none.
         if line.is_left_out() && request.as_of.is_none() {
             continue;
         }

@@ -59,6 +59,17 @@ impl Assembly<'_> {
         Ok(chosen)
     }
 
+    /// The first of these entries, as many as fit into `room` tokens, and their cost.
+    pub(super) fn entries_within(&self, mut entries: Vec<Part>, room: u32) -> (Vec<Part>, u32) {
+        loop {
+            let tokens = self.entry_tokens(&entries);
+            if tokens <= room {
+                return (entries, tokens);
+            }
+            entries.pop();
+        }
+    }
+
     /// Tokens of recorded entries with the lines around them.
     pub(super) fn entry_tokens(&self, entries: &[Part]) -> u32 {
         match entries {

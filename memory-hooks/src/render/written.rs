@@ -341,26 +341,23 @@ impl<'a> Writer<'a> {
 
     /// `[Fact e7, person Ana, 2026-03-05, from message 2, in place of message 1]: The cat is eleven.`
     fn entry(&mut self, part: &Part, entry: &LedgerEntry) {
-        let mut text = format!("[{} {}", capital(entry.kind.as_str()), entry.id);
-        let by = plain(&entry.by.to_string());
-        let _ = write!(text, ", {}", by.trim());
-        for (what, at) in [("", entry.since), ("until ", entry.until)] {
-            if let Some(day) = at.and_then(|at| at.civil(self.offset)) {
-                let _ = write!(text, ", {what}{}", day.date());
-            }
-        }
-        for (index, run) in entry.sources.iter().enumerate() {
-            let _ = write!(text, "{}{}", if index == 0 { ", from message " } else { ", " }, run);
-        }
-        for (index, before) in entry.replaces.iter().enumerate() {
-            let _ = write!(text, "{}", if index == 0 { ", in place of " } else { ", " });
-            let _ = match before {
-                EntryId::Said { node, .. } => write!(text, "message {node}"),
-                EntryId::Recorded(_) => write!(text, "{before}"),
-            };
-        }
+        let joined = |what: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{what} {}", all.join(", ")));
+        let day = |at: Option<Timestamp>| Some(at?.civil(self.offset)?.date());
+        let replaced = |before: &EntryId| match before {
+            EntryId::Said { node, .. } => format!("message {node}"),
+            EntryId::Recorded(_) => before.to_string(),
+        };
+        let label = [
+            Some(format!("{} {}", capital(entry.kind.as_str()), entry.id)),
+            Some(plain(&entry.by.to_string()).trim().to_owned()),
+            day(entry.since),
+            day(entry.until).map(|day| format!("until {day}")),
+            joined("from message", entry.sources.iter().map(ToString::to_string).collect()),
+            joined("in place of", entry.replaces.iter().map(replaced).collect()),
+        ];
+        let label = label.into_iter().flatten().collect::<Vec<_>>().join(", ");
         self.last = None;
-        self.line(part, format!("{text}]: {}\n", escape(&entry.text)));
+        self.line(part, format!("[{label}]: {}\n", escape(&entry.text)));
     }
 
     /// `Further rules: messages 12, 40, 77.`, below the lead of all standing lines.

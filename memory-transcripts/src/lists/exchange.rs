@@ -94,7 +94,7 @@ impl<'a> Exchange<'a> {
             }
             found.further = (choices.len() as u64).saturating_sub(1);
         }
-        // Of two answers the preferred one may be a message.
+        // The preferred one of two answers may be a message.
         let chosen = object.get("chosen").filter(|chosen| chosen.is_object() && !found.taken.is_empty());
         if let Some(chosen) = chosen {
             found.take("chosen", std::slice::from_ref(chosen));

@@ -24,7 +24,7 @@ const NO_MODEL: [&str; 2] = [
     "On this machine: --model openai:llama3.2 --chat-base-url http://127.0.0.1:11434/v1",
 ];
 
-/// Whether the chat goes on.
+/// The course of the chat after a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Stay,

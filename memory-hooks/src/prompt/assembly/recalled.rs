@@ -78,11 +78,9 @@ impl Assembly<'_> {
         let taken = [self.question_tokens, frame, media].into_iter().fold(history.tokens, u32::saturating_add);
         let beside = self.options.budget.saturating_sub(taken);
         let (standing, standing_tokens) = self.standing(&history.verbatim, beside).await?;
-        let mut entries = self.entries.clone();
-        while self.entry_tokens(&entries) > beside.saturating_sub(standing_tokens) {
-            entries.pop();
-        }
-        let mut room = beside.saturating_sub(standing_tokens + self.entry_tokens(&entries));
+        let beside = beside.saturating_sub(standing_tokens);
+        let (entries, entry_tokens) = self.entries_within(self.entries.clone(), beside);
+        let mut room = beside - entry_tokens;
         // Joined pieces, with the lines that mark gaps, cost more or less than the sum of their parts. If they do not
         // fit, the least valuable excerpt is removed. Only when a single excerpt remains does the room shrink and
         // recall run again.

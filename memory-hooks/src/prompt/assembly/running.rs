@@ -243,12 +243,10 @@ impl<'a> Running<'a> {
             return Ok(Vec::new());
         }
         let is_new = |part: &Part| !window.shown.iter().any(|shown| shown.body == part.body);
-        let mut entries: Vec<_> = self.assembly.entries(question).await?.into_iter().filter(is_new).collect();
+        let entries = self.assembly.entries(question).await?.into_iter().filter(is_new).collect();
         // They are few and stay, so that they may take more than one message's share.
-        while self.assembly.entry_tokens(&entries) > free / 2 {
-            entries.pop();
-        }
-        let room = most.min(free - self.assembly.entry_tokens(&entries)).saturating_sub(frame);
+        let (entries, entry_tokens) = self.assembly.entries_within(entries, free / 2);
+        let room = most.min(free - entry_tokens).saturating_sub(frame);
         let judged = self.assembly.judge(question, &window.shown).await;
         self.notices.extend(judged.notice);
         let (visible, mut losses) = (visible(&window.shown), Losses::default());
