@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        add, append, backup, completions, config, demo, disable, doctor, erase, export, facts, find, hook, import,
-        index, man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions,
-        show, stats, vacuum, verify_proof, watch,
+        add, append, backup, completions, config, demo, disable, doctor, encrypt, erase, export, facts, find, hook,
+        import, index, man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search,
+        sessions, show, stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -106,6 +106,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("summaries rewrite", of::<Of<'_, RepairedSummary>>()),
         ("tag", of::<ListedConversation>()),
         ("title", of::<ListedConversation>()),
+        ("encrypt", of::<encrypt::Answer>()),
         ("vacuum", of::<vacuum::Answer<'_>>()),
         ("verify", of::<Noted<'_, &Verification>>()),
         ("verify-proof", of::<verify_proof::Inclusion<'_>>()),

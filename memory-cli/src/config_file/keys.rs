@@ -12,7 +12,7 @@ const TOP: &str = "store owner embedding-model words-only models reranker min-sc
                    max-memory-archived-messages redact time-zone embedding-cache-mb vectors chat-model chat-base-url \
                    chat-key-variable summary-model summary-prompt smart-context chat-requests-per-day \
                    chat-tokens-per-day chat-requests-per-run chat-tokens-per-run region plain-http manager summarizer \
-                   scorer plugins lock-timeout manager-settings configure";
+                   scorer plugins key-file key-command lock-timeout manager-settings configure";
 
 /// The table of the manager's settings.
 pub(crate) const MANAGER_SETTINGS: &str = "manager-settings";
