@@ -30,26 +30,29 @@ fn in_clear(store: &Store, texts: &[&str]) -> Vec<(String, String)> {
 /// What the tests put into a store: a text of the sample, a name, a title, a tag and a note.
 const TEXTS: [&str; 4] = ["the-trip-name", "A title of trains", "harbour-tag", "platform"];
 
+fn joined<'a>(options: &[&'a str], args: &[&'a str]) -> Vec<&'a str> {
+    [options, args].concat()
+}
+
 fn fill(store: &Store, options: &[&str]) {
     let file = store.file("the-trip-name.jsonl", &messages(30));
-    let with = |args: &[&str]| [options, args].concat();
-    store.succeed(&with(&["import", "--format", "jsonl", &file]));
-    store.succeed(&with(&["title", "-c", "the-trip-name", "A title of trains"]));
-    store.succeed(&with(&["tag", "-c", "the-trip-name", "--add", "harbour-tag"]));
-    store.succeed(&with(&["context", "-c", "the-trip-name", "--budget", "300", "Which platform?"]));
-    store.succeed(&with(&["search", "platform"]));
+    store.succeed(&joined(options, &["import", "--format", "jsonl", &file]));
+    store.succeed(&joined(options, &["title", "-c", "the-trip-name", "A title of trains"]));
+    store.succeed(&joined(options, &["tag", "-c", "the-trip-name", "--add", "harbour-tag"]));
+    store.succeed(&joined(options, &["context", "-c", "the-trip-name", "--budget", "300", "Which platform?"]));
+    store.succeed(&joined(options, &["search", "platform"]));
 }
 
 #[test]
 fn a_store_is_encrypted_from_its_first_message_and_nothing_of_it_is_in_clear() {
     let store = Store::new();
     let key = store.file("key", &"k".repeat(32));
-    let with = |args: &[&str]| [&["--key-file", &key][..], args].concat();
+    let keyed = ["--key-file", key.as_str()];
     let file = store.file("the-trip-name.jsonl", &messages(30));
     let refused = store.fail(&["import", "--encrypt", "--format", "jsonl", &file], 1);
     assert!(refused.contains("MEMORY_KEY_FILE"), "{refused}");
     assert!(!Path::new(&store.path("store")).exists(), "nothing is made without a key");
-    store.succeed(&with(&["import", "--encrypt", "--format", "jsonl", &file]));
+    store.succeed(&joined(&keyed, &["import", "--encrypt", "--format", "jsonl", &file]));
     fill(&store, &["--key-file", &key]);
     assert_eq!(in_clear(&store, &TEXTS), []);
     // Every way to name the key.
@@ -72,8 +75,8 @@ fn a_store_is_encrypted_from_its_first_message_and_nothing_of_it_is_in_clear() {
         let error = store.fail(args, 1);
         assert!(error.contains(says), "{args:?}: {error}");
     }
-    assert!(store.succeed(&with(&["verify"])).contains("30"));
-    assert!(store.succeed(&with(&["doctor"])).contains("30"));
+    assert!(store.succeed(&joined(&keyed, &["verify"])).contains("30"));
+    assert!(store.succeed(&joined(&keyed, &["doctor"])).contains("30"));
 }
 
 #[test]

@@ -474,7 +474,9 @@ const CASES: &[Case] = &[
         refused(store, &["--key-file", &other, "decrypt"]);
         succeed(store, &["list"], false);
     }),
-    ("decrypt", |store| refused(store, &["decrypt"])),
+    ("decrypt", |store| {
+        refused(store, &["decrypt"]);
+    }),
     ("prove", |store| {
         let verified = store.json(&["verify", "--conversation", HIDDEN_NAME]);
         let name = ["--conversation", HIDDEN_NAME];

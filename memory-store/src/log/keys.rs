@@ -116,7 +116,7 @@ pub(crate) fn no_key(store: &Path, why: &str) -> StoreError {
 const SEALED_FILE: [u8; 8] = *b"MEMSEAW\n";
 
 const MISSING: &str = "it is encrypted, and no key was given: name the file of its key in MEMORY_KEY_FILE, with \
-                       --key-file, or in the configuration under [encryption]";
+                       --key-file, or as key-file in the configuration";
 
 const CHANGED: &str = "it was encrypted or decrypted since it was opened: open it again";
 
