@@ -37,6 +37,8 @@ struct Page {
     link: Option<(String, usize)>,
     /// True in a block of code.
     is_code: bool,
+    /// True before the first block of a quote.
+    begins_quote: bool,
     /// Rows of the table.
     table: Option<Vec<Vec<String>>>,
 }
@@ -74,7 +76,11 @@ impl Page {
                 self.part();
                 self.bold += 1;
             }
-            Tag::BlockQuote(_) => self.margins.push(["│ ".to_owned(), "│ ".to_owned()]),
+            Tag::BlockQuote(_) => {
+                self.part();
+                self.margins.push(["│ ".to_owned(), "│ ".to_owned()]);
+                self.begins_quote = true;
+            }
             Tag::CodeBlock(kind) => {
                 self.flush();
                 self.part();
@@ -170,8 +176,11 @@ impl Page {
         }
     }
 
-    /// Separates a block from the one before, unless it begins an item.
+    /// Separates a block from the one before, unless it begins an item or a quote.
     fn part(&mut self) {
+        if std::mem::take(&mut self.begins_quote) {
+            return;
+        }
         if !self.lines.is_empty() && self.margins.iter().all(|[next, after]| next == after) && self.lists.is_empty() {
             self.line("");
         }
@@ -374,7 +383,7 @@ mod tests {
     fn markdown_is_laid_out() {
         let text = "# Rome\n\nA **fine city**, see [here](https://x.example) and `ls -l`.\n\n1. one\n2. two\n   - inner\n\n> \
                     said\n\n```sh\nls  -l\n```\n\n---\n\n| a | b |\n|---|---|\n| 1 | long |\n";
-        let shown = "<Rome>\n\nA <fine> <city>, see here (https://x.example) and\n`ls -l`.\n1. one\n2. two\n   • inner\n│ said\n\n    \
+        let shown = "<Rome>\n\nA <fine> <city>, see here (https://x.example)\nand `ls -l`.\n1. one\n2. two\n   • inner\n\n│ said\n\n    \
                      [sh]\n    ls  -l\n────────────────────────────────────────\n\na │ b\n──┼─────\n1 │ long";
         assert_eq!(lines(text, 44), shown);
     }

@@ -110,7 +110,15 @@ fn by_id(states: &[ConversationState], name: &str) -> Meant {
     let beginning = states.iter().filter(|state| !name.is_empty() && state.id.as_str().starts_with(name));
     let candidate =
         |state: &ConversationState| Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) };
-    Meant::of(beginning.map(candidate).collect())
+    let found: Vec<_> = beginning.map(candidate).collect();
+    // Forks and subagents of a session are named after it.
+    let is_of = |other: &Candidate, one: &Candidate| {
+        other.id.as_str().strip_prefix(one.id.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    match found.iter().find(|one| found.iter().all(|other| is_of(other, one))) {
+        Some(session) => Meant::One(session.id.clone()),
+        None => Meant::of(found),
+    }
 }
 
 /// Conversations whose title matches, if any.
@@ -169,6 +177,15 @@ mod tests {
         assert_eq!(Named(&candidates).to_string(), "`trip` (Rome), `train`");
         assert_eq!(by_id(&states, "h"), Meant::One(states[2].id.clone()));
         assert_eq!((by_id(&states, ""), by_id(&states, "x")), (Meant::Nobody, Meant::Nobody));
+    }
+
+    #[test]
+    fn a_beginning_of_a_session_prefers_it_over_its_forks_and_subagents() {
+        let states = [state("5f0c-1-agent-a", 1, ""), state("5f0c-1", 2, ""), state("5f0c-1-b2", 3, "")];
+        assert_eq!(by_id(&states, "5f0"), Meant::One(states[1].id.clone()));
+        assert_eq!(by_id(&states, "5f0c-1-"), by_id(&[states[0].clone(), states[2].clone()], "5f0c"));
+        let others = [state("5f0c-1", 1, ""), state("5f0c-12", 2, "")];
+        assert!(matches!(by_id(&others, "5f0c"), Meant::Several(two) if two.len() == 2));
     }
 
     #[test]

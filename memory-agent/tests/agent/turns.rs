@@ -34,8 +34,10 @@ fn a_turn_streams_calls_tools_and_counts() {
     let turn = block_on(agent.run(Message::user("Begin."), &take)).unwrap();
     assert_eq!(turn.text(), "All of it is done now.");
     assert_eq!(text.into_inner().unwrap(), "Let me see.All of it is done now.");
-    // Both tools run before the first result is recorded.
-    assert_eq!(kinds.into_inner().unwrap()[..2], ["calling read", "calling write"]);
+    // The tools run at once, so that their events come in any order.
+    let mut events = kinds.into_inner().unwrap();
+    events.sort();
+    assert_eq!(events, ["called read", "called write", "calling read", "calling write"]);
     assert_eq!((turn.calls.len(), turn.usage.requests, turn.nodes.unwrap().count()), (2, 2, 5));
     assert!(turn.usage.prompt_tokens > 50 && turn.usage.reply_tokens > 5 && turn.usage.cost.unwrap() > 0.0);
     let second = block_on(agent.run(Message::user("Once more."), &())).unwrap();

@@ -165,7 +165,7 @@ fn a_chat_of_lines_shows_what_was_shown_and_learned_and_takes_commands() {
     }
     assert!(!shown.contains("not said") && !shown.contains('\u{1b}'), "{shown}");
     assert_eq!(store.json(&["list"])["conversations"][0]["title"], "Seats");
-    assert!(!store.succeed(&["find", "window"]).contains("I prefer"), "message 1 is erased");
+    assert!(!messages(&store)[0].contains("I prefer"), "message 1 is erased");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn an_interrupted_answer_is_kept_and_two_interruptions_leave() {
     }
     let conversations = store.json(&["list"])["conversations"].as_array().unwrap().len();
     assert_eq!(conversations, 2);
-    let found = store.succeed(&["find", r"more \[interrupted\]"]);
+    let found = store.succeed(&["find", "interrupted"]);
     assert!(found.contains("interrupted"), "{found}");
     assert!(!store.succeed(&["find", "Again|Never"]).contains("Never said"));
 }

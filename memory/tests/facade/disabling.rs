@@ -172,7 +172,7 @@ fn a_disabled_summary_gives_its_place_to_its_parts() {
     let merged = page.summaries.iter().find(|summary| summary.level > memory::Level::Summary).unwrap();
     let (id, text) = (merged.summary, merged.text.clone());
     block_on(talk.disable_summaries(vec![id], "Ann")).unwrap();
-    let prompt = block_on(talk.prompt_with("And?", &PromptOptions::new(1_600))).unwrap();
+    let prompt = block_on(talk.prompt_with("And?", &PromptOptions::new(2_000))).unwrap();
     assert!(!prompt.text().contains(&text), "{}", prompt.text());
     assert!(block_on(talk.disable_summaries(vec![memory::SummaryId::new(9_999).unwrap()], "")).is_err());
     block_on(talk.enable_summaries(vec![id], "Ann")).unwrap();

@@ -41,7 +41,7 @@ fn a_conversation_is_created_listed_renamed_and_resumed() {
     assert_eq!(memory.resume("trains of norway").unwrap().id(), new.id());
     assert_eq!(memory.resume("plan a trip").unwrap().id().as_str(), "trip");
     assert!(memory.resume("nobody").unwrap_err().is_not_found());
-    begin(&memory, "trip-2", "Fine.");
+    begin(&memory, "trips", "Fine.");
     let error = memory.resume("tri").unwrap_err();
     assert!(matches!(error, memory::Error::Ambiguous { .. }), "{error}");
 }
