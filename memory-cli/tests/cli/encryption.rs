@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use crate::support::{Store, messages};
 
 /// The bytes of all files below a directory, and their names.
+#[expect(clippy::unwrap_used, reason = "a helper of tests, which the lint does not know as one")]
 fn all_bytes(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
