@@ -80,6 +80,8 @@ pub enum Group {
     Tools,
     /// Turns of an agent.
     Agent,
+    /// Encrypting, and erasing.
+    Privacy,
     /// Recall in twelve languages.
     Languages,
 }
@@ -161,6 +163,7 @@ impl Group {
             Self::Views => views::measure(scratch, eval)?,
             Self::Tools => tools::measure(scratch, inputs)?,
             Self::Agent => agent::measure(scratch)?,
+            Self::Privacy => log::privacy::measure(scratch)?,
             Self::Languages => languages::measure(scratch)?,
         };
         Ok(Report { group: self.name(), machine: figure::machine(), figures })

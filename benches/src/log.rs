@@ -1,6 +1,7 @@
 //! The group `log`: the cost of appending and reading records, compared with other stores.
 
 mod appender;
+pub(crate) mod privacy;
 mod stores;
 
 use std::{fs, hint::black_box, io::Write, path::Path, thread, time::Instant};
@@ -232,8 +233,8 @@ fn growth(directory: &Path) -> Result<Vec<Figure>> {
     fill(&mut large, LARGE, SHORT)?;
     let units = ["us", "us"];
     let [[large_append, large_read], [small_append, small_read]] = interleave([
-        Entrant::new("1,000,000 records", units, || grow(&mut large, LARGE)),
-        Entrant::new("10,000 records", units, || grow(&mut small, SMALL)),
+        Entrant::new("1,000,000 records", units, || grow_and_read(&mut large, LARGE)),
+        Entrant::new("10,000 records", units, || grow_and_read(&mut small, SMALL)),
     ])?;
     let appended = format!("time a record of 200 B, synced batches of {BATCH}");
     let read = "time a point read, all in the page cache, segments as appending leaves them: the last one not sealed";
@@ -244,14 +245,18 @@ fn growth(directory: &Path) -> Result<Vec<Figure>> {
 }
 
 /// Microseconds to append a record, and to read one.
-fn grow(store: &mut Ours, records: usize) -> Result<[f64; 2]> {
+fn grow_and_read(store: &mut Ours, records: usize) -> Result<[f64; 2]> {
+    Ok([grow(store, SHORT)?, points(store, records, SHORT, POINTS)?])
+}
+
+/// Microseconds to append a record of `bytes`.
+fn grow<C: Contender>(store: &mut C, bytes: usize) -> Result<f64> {
     let mut corpus = Corpus::new(7);
-    let batches: Vec<_> = (0..APPENDED / BATCH).map(|_| Ours::batch(&texts(&mut corpus, BATCH, SHORT))).collect();
+    let batches: Vec<_> = (0..APPENDED / BATCH).map(|_| C::batch(&texts(&mut corpus, BATCH, bytes))).collect();
     let start = Instant::now();
     batches.into_iter().try_for_each(|batch| store.append(batch))?;
     #[expect(clippy::cast_precision_loss, reason = "some thousand records")]
-    let appended = start.elapsed().as_secs_f64() * 1e6 / APPENDED as f64;
-    Ok([appended, points(store, records, SHORT, POINTS)?])
+    Ok(start.elapsed().as_secs_f64() * 1e6 / APPENDED as f64)
 }
 
 /// Opening an existing store.

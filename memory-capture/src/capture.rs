@@ -206,7 +206,7 @@ impl Capture {
     }
 
     fn mark_file(&self, path: &Path) -> MarkFile {
-        MarkFile::of(&self.store, self.owner.as_ref(), path)
+        MarkFile::of(&self.store, self.parts.log.file_keys(), self.owner.as_ref(), path)
     }
 
     /// Captures the new messages of a transcript since the last call, of any process; neither summarizes nor embeds. A

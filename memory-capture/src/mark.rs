@@ -2,14 +2,14 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
 use memory::{ConversationId, OwnerId, parts::Hash};
-use memory_files::{Links, create_dir_all, open, open_with, options};
+use memory_files::{DataFile, Links, create_dir_all, open, open_with, options, seal::KeySet};
 use memory_transcripts::{Format, Position};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 pub(crate) struct MarkFile {
     directory: PathBuf,
     name: String,
+    /// Keys of the store.
+    keys: KeySet,
 }
 
 /// Position up to which a transcript was captured.
@@ -82,12 +84,12 @@ fn before(path: &Path, offset: u64) -> Option<String> {
 }
 
 impl MarkFile {
-    pub(crate) fn of(store: &Path, owner: Option<&OwnerId>, path: &Path) -> Self {
+    pub(crate) fn of(store: &Path, keys: KeySet, owner: Option<&OwnerId>, path: &Path) -> Self {
         // One file has one mark, by whatever path.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let owner = owner.map(OwnerId::as_str).unwrap_or_default();
         let name = Hash::of_parts([path.as_os_str().as_encoded_bytes(), owner.as_bytes()]).to_string();
-        Self { directory: store.join("cache").join("capture"), name }
+        Self { directory: store.join("cache").join("capture"), name, keys }
     }
 
     fn file(&self) -> PathBuf {
@@ -96,7 +98,8 @@ impl MarkFile {
 
     /// The mark, if one can be read.
     pub(crate) fn read(&self) -> Option<Mark> {
-        let bytes = memory_files::read(&self.file(), Links::Refuse, LARGEST).ok()?;
+        let bytes =
+            DataFile::open(&self.file(), Links::Refuse, &self.keys).and_then(|file| file.read_all(LARGEST)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
@@ -108,8 +111,8 @@ impl MarkFile {
                 _ => Ok(()),
             };
         };
-        let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
-        file.write_all(&serde_json::to_vec(&mark)?)?;
+        let file = tempfile::NamedTempFile::new_in(&self.directory)?;
+        DataFile::create(file.reopen()?, &self.keys)?.write_all_at(&serde_json::to_vec(&mark)?, 0)?;
         file.persist(self.file())?;
         Ok(())
     }

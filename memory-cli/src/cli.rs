@@ -19,10 +19,10 @@ use crate::commands::mcp;
 use crate::commands::{ask, chat};
 use crate::{
     commands::{
-        add, append, backup, bridge, browse, completions, config, context, demo, disable, doctor, erase, expand,
-        export, facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove, quarantine,
-        receipt, replay, restore, resume, resummarize, retention, search, sessions, show, stats, summaries, tag, title,
-        vacuum, verify, verify_proof, watch,
+        add, append, backup, bridge, browse, completions, config, context, demo, disable, doctor, encrypt, erase,
+        expand, export, facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove,
+        quarantine, receipt, replay, restore, resume, resummarize, retention, search, sessions, show, stats, summaries,
+        tag, title, vacuum, verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -134,6 +134,14 @@ enum Command {
     Quarantine(quarantine::Args),
     /// Print who or what messages or a summary come from, and what they were made from
     Provenance(quarantine::ProvenanceArgs),
+    /// Encrypt the store in place, or give an encrypted one another key or new ones
+    ///
+    /// Bodies, names, tags, metadata, vectors, words and every other cache are encrypted. The key is that of --key-file,
+    /// --key-command, MEMORY_KEY or MEMORY_PASSPHRASE, and every other command takes it from there, too. Interrupted, it
+    /// is completed by the next command that opens the store. docs/privacy.md says what this protects.
+    Encrypt(encrypt::Args),
+    /// Decrypt the store in place
+    Decrypt(encrypt::DecryptArgs),
     /// Limit how much of old messages recall finds, or have them erased
     Retention(retention::Args),
     /// Look through the levels of a conversation
@@ -321,6 +329,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Watch(args) => watch::run(&args, globals).await,
         Command::Disable(args) => disable::run(&args, globals).await,
         Command::Enable(args) => disable::enable(&args, globals).await,
+        Command::Encrypt(args) => encrypt::run(&args, globals),
+        Command::Decrypt(_) => encrypt::decrypt(globals),
         Command::Erase(args) => erase::run(&args, globals).await,
         Command::Forget(args) => erase::forget(&args, globals).await,
         Command::Receipt(args) => receipt::run(&args, globals).await,

@@ -15,6 +15,7 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod disable;
 pub(crate) mod doctor;
+pub(crate) mod encrypt;
 pub(crate) mod erase;
 pub(crate) mod expand;
 pub(crate) mod export;

@@ -11,7 +11,10 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, ValueEnum, ValueHint, builder::FalseyValueParser, parser::ValueSource};
-use memory::redaction::Redaction;
+use memory::{
+    encryption::{KeySource, MasterKey},
+    redaction::Redaction,
+};
 use memory_core::{OwnerId, port::Notice};
 use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
@@ -29,6 +32,9 @@ use crate::{
 
 /// The environment variable that names the store.
 const STORE_VARIABLE: &str = "MEMORY_STORE";
+/// The key of an encrypted store in hexadecimal digits, and the passphrase that locks one.
+const KEY_VARIABLE: &str = "MEMORY_KEY";
+const PASSPHRASE_VARIABLE: &str = "MEMORY_PASSPHRASE";
 
 /// The parsed flags. [`command`](crate::cli::command) has every command take them, and hides the values of variables.
 #[derive(Debug, Args)]
@@ -110,6 +116,12 @@ pub(crate) struct GlobalArgs {
     /// A directory with strategy plugins; may be repeated
     #[arg(long, value_name = "DIR")]
     plugins: Vec<PathBuf>,
+    /// The file of an encrypted store's key: 32 random bytes
+    #[arg(long, value_name = "FILE", env = "MEMORY_KEY_FILE", value_hint = ValueHint::FilePath)]
+    key_file: Option<PathBuf>,
+    /// A command of the shell that prints the key of an encrypted store: 32 bytes or 64 hexadecimal digits
+    #[arg(long, value_name = "COMMAND", env = "MEMORY_KEY_COMMAND")]
+    key_command: Option<String>,
     /// How long to wait for another process that is writing to the store
     #[arg(long, value_name = "SECONDS", env = "MEMORY_LOCK_TIMEOUT", default_value_t = 10)]
     lock_timeout: u32,
@@ -153,6 +165,8 @@ pub(crate) struct Globals {
     pub(crate) definition: fn() -> clap::Command,
     args: GlobalArgs,
     configurations: BTreeMap<String, String>,
+    /// Source of the key of an encrypted store.
+    key: Option<KeySource>,
 }
 
 impl Globals {
@@ -169,7 +183,8 @@ impl Globals {
         for (strategy, json) in file.strategies().filter(|(strategy, _)| is_chosen(strategy)) {
             configurations.entry(strategy.to_owned()).or_insert_with(|| json.to_owned());
         }
-        Ok(Self { output: Output { json: args.json }, file, matches, definition, args, configurations })
+        let key = key_source(&args)?;
+        Ok(Self { output: Output { json: args.json }, file, matches, definition, args, configurations, key })
     }
 
     /// True if keys may be sent over plain http to other machines.
@@ -303,6 +318,7 @@ impl Globals {
         config.configurations.clone_from(&self.configurations);
         config.plugins.clone_from(&self.args.plugins);
         config.lock_timeout = Duration::from_secs(self.args.lock_timeout.into());
+        config.key.clone_from(&self.key);
         config
     }
 
@@ -347,6 +363,23 @@ fn check_exists(store: &Path) -> Result<(), NotFound> {
          --keep DIR` makes one with a sample; --store or {STORE_VARIABLE} names another",
         store.display()
     )))
+}
+
+/// The key of an encrypted store: of an option, or in a variable, which no command line shows.
+fn key_source(args: &GlobalArgs) -> Result<Option<KeySource>, Usage> {
+    if let Some(file) = args.key_file.as_ref().filter(|file| !file.as_os_str().is_empty()) {
+        return Ok(Some(KeySource::File(file.clone())));
+    }
+    if let Some(command) = args.key_command.as_ref().filter(|command| !command.is_empty()) {
+        return Ok(Some(KeySource::Command(command.clone())));
+    }
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    if let Some(digits) = variable(KEY_VARIABLE) {
+        let why = || Usage(format!("{KEY_VARIABLE} is no key: 64 hexadecimal digits are expected"));
+        return KeySource::from_hex(&digits).map(Some).ok_or_else(why);
+    }
+    let passphrase = variable(PASSPHRASE_VARIABLE).map(MasterKey::from_passphrase);
+    Ok(passphrase.map(KeySource::Key))
 }
 
 fn finite(text: &str) -> Result<f32, String> {

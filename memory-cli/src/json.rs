@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        add, append, backup, completions, config, demo, disable, doctor, erase, export, facts, find, hook, import,
-        index, man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search, sessions,
-        show, stats, vacuum, verify_proof, watch,
+        add, append, backup, completions, config, demo, disable, doctor, encrypt, erase, export, facts, find, hook,
+        import, index, man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search,
+        sessions, show, stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -36,11 +36,13 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("config show", of::<config::show::Answer<'_>>()),
         ("context", of::<Of<'_, Prompt>>()),
         ("context --messages", of::<ChatRequest>()),
+        ("decrypt", of::<encrypt::Answer>()),
         ("demo", of::<demo::Answer<'_>>()),
         ("disable", of::<disable::Answer>()),
         ("doctor", of::<doctor::Answer<'_>>()),
         ("doctor (no store)", of::<doctor::NoStore<'_>>()),
         ("enable", of::<disable::Answer>()),
+        ("encrypt", of::<encrypt::Answer>()),
         ("erase", of::<erase::Answer<'_>>()),
         ("expand", of::<message::Detail<'_>>()),
         ("export", of::<export::Answer<memory_store::Exported>>()),

@@ -16,10 +16,10 @@ use std::{
 };
 
 use memory_core::ModelId;
-use memory_files::{Links, open_with};
+use memory_files::{Links, open_with, seal::KeySet};
 
 pub use self::embedder::CachedEmbedder;
-use self::generation::{Generation, size_of};
+use self::generation::{Check, Generation, size_of};
 use crate::files::if_there;
 
 /// The vectors of a text, one for each chunk.
@@ -87,8 +87,8 @@ pub struct EmbeddingCache {
     text_key: [u8; 32],
     /// Key of the hashes of models and texts.
     hash_key: [u8; 32],
-    /// Check value in each header that identifies files of this key.
-    key_check: [u8; 32],
+    /// Recognizes files of this key.
+    check: Check,
     max_bytes: u64,
     writes: bool,
     files: Mutex<Generations>,
@@ -111,7 +111,10 @@ impl EmbeddingCache {
             directory: directory.into(),
             text_key: key.derive("memory-embed 2026 texts in a cache of embeddings whatever the model"),
             hash_key: key.derive("memory-embed 2026 digests of texts in a cache of embeddings"),
-            key_check: key.derive("memory-embed 2026 recognizes the key of a cache of embeddings"),
+            check: Check {
+                of_key: key.derive("memory-embed 2026 recognizes the key of a cache of embeddings"),
+                keys: KeySet::default(),
+            },
             max_bytes: DEFAULT_BYTES,
             writes: true,
             files: Mutex::default(),
@@ -122,6 +125,13 @@ impl EmbeddingCache {
     #[must_use]
     pub const fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
+        self
+    }
+
+    /// Encrypts the files with these keys, as the store of the cache is.
+    #[must_use]
+    pub fn encrypted_with(mut self, keys: KeySet) -> Self {
+        self.check.keys = keys;
         self
     }
 
@@ -163,7 +173,7 @@ impl EmbeddingCache {
         *files = Generations::default();
         let mut generations = Vec::new();
         for path in [OLDER, RECENT].map(|name| self.path(name)) {
-            match Generation::open(&path, &self.key_check)? {
+            match Generation::open(&path, &self.check)? {
                 Some(mut generation) => {
                     generation.refresh()?;
                     generations.push((path, generation));
@@ -181,7 +191,7 @@ impl EmbeddingCache {
             // The older file is rewritten first, because other processes reread both files when the recent one is
             // replaced.
             for (path, generation) in &mut generations {
-                generation.retain(&self.directory, path, &self.key_check, |hash| !is_gone(hash))?;
+                generation.retain(&self.directory, path, &self.check, |hash| !is_gone(hash))?;
             }
         }
         File::open(&self.directory)?.sync_all()
@@ -250,16 +260,16 @@ impl EmbeddingCache {
     /// Updates the view of the files, which another process may have extended or replaced.
     fn reload(&self, files: &mut Generations) -> io::Result<()> {
         let recent = self.path(RECENT);
-        let current = Generation::id_at(&recent, &self.key_check)?;
+        let current = Generation::id_at(&recent, &self.check)?;
         if files.recent.as_ref().map(Generation::id) != current {
             let known = files.recent.take();
             let older = self.path(OLDER);
-            let older_current = Generation::id_at(&older, &self.key_check)?;
+            let older_current = Generation::id_at(&older, &self.check)?;
             files.older = match known {
                 Some(known) if Some(known.id()) == older_current => Some(known),
-                _ => Generation::open(&older, &self.key_check)?,
+                _ => Generation::open(&older, &self.check)?,
             };
-            files.recent = Generation::open(&recent, &self.key_check)?;
+            files.recent = Generation::open(&recent, &self.check)?;
         }
         // The older file may have grown before it was replaced.
         [&mut files.recent, &mut files.older].into_iter().flatten().try_for_each(Generation::refresh)
@@ -308,11 +318,11 @@ impl EmbeddingCache {
         if files.recent.as_ref().is_some_and(|recent| recent.end() + bytes > self.max_bytes / 2) {
             files.recent = None;
             fs::rename(self.path(RECENT), self.path(OLDER))?;
-            files.older = Generation::open(&self.path(OLDER), &self.key_check)?;
+            files.older = Generation::open(&self.path(OLDER), &self.check)?;
         }
         let recent = match files.recent.take() {
             Some(recent) => recent,
-            None => Generation::create(&self.directory, &self.path(RECENT), &self.key_check)?,
+            None => Generation::create(&self.directory, &self.path(RECENT), &self.check)?,
         };
         files.recent.insert(recent).append(records)
     }

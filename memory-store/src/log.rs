@@ -5,17 +5,19 @@ mod format;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub(crate) mod keys;
 mod media;
 mod options;
 mod read;
 mod state;
-mod store;
+pub(crate) mod store;
 #[cfg(test)]
 mod tests;
 mod upkeep;
 mod write;
 
 pub use format::compressed::{CompressedSegment, CompressionError, CompressionOptions, ReadAt, compress_segment};
+pub use keys::MasterKey;
 pub use options::LogOptions;
 pub use read::recovery::OpenReport;
 pub use state::damage::{Damage, LostNodes, TornTail};
@@ -24,10 +26,11 @@ pub use store::LogStore;
 pub use upkeep::{
     backup::{BackupCheck, BackupReport, RestoreReport, backup_taken, check_backup, restore},
     byte_scan::{FoundBytes, TextSet, scan_bytes},
-    doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine},
+    doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine, examine_with},
     enclosing::enclosing_store,
+    encrypt::{EncryptionChange, change_encryption},
     rescue::RescueError,
-    salvage::{SalvageReport, salvage},
+    salvage::{SalvageReport, salvage, salvage_with},
     vacuum::{VacuumOptions, VacuumReport},
 };
 pub(crate) use write::prepared::{check_event, check_message};

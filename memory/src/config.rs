@@ -8,6 +8,8 @@ use memory_hooks::Redaction;
 use memory_search::ArchiveLimits;
 use memory_store::{Method, TokenBits};
 
+use crate::encryption::KeySource;
+
 /// Default hours between two backups: one backup a day.
 const DAILY: NonZeroU32 = NonZeroU32::MIN.saturating_add(23);
 
@@ -81,6 +83,10 @@ pub struct Config {
     pub enable_mcp_tools: bool,
     /// Time limit of waiting for another process that is writing.
     pub lock_timeout: Duration,
+    /// Source of the key of an encrypted store; none by default. It is not asked for one that is not encrypted.
+    pub key: Option<KeySource>,
+    /// True if a store that is made is encrypted, with `key`. One that is there already and is not is an error then.
+    pub encrypt: bool,
 }
 
 /// Access to a store. Other processes may always read and write it at the same time.
@@ -217,6 +223,8 @@ impl Config {
             backup_interval_hours: DAILY,
             enable_mcp_tools: true,
             lock_timeout: Duration::from_secs(10),
+            key: None,
+            encrypt: false,
         }
     }
 
@@ -249,6 +257,8 @@ impl Config {
         const backup_interval_hours: NonZeroU32,
         const enable_mcp_tools: bool,
         const lock_timeout: Duration,
+        some key: KeySource,
+        const encrypt: bool,
     }
 
     /// Limits of the messages of each conversation that recall finds.

@@ -21,7 +21,7 @@ pub fn derived(config: &Config, store: &Arc<LogStore>) -> Vec<Arc<dyn Derived>> 
         Arc::new(DerivedFiles::vectors(store, None)),
         Arc::new(DerivedFiles::graphs(store, None)),
         Arc::new(DerivedFiles::tokens(store, None)),
-        Arc::new(embedding::derived(config, store.may_write())),
+        Arc::new(embedding::derived(config, store)),
         Arc::new(RecordedQuestions::of(Arc::<LogStore>::clone(store))),
     ]
 }

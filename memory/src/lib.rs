@@ -89,6 +89,7 @@ mod chat_models;
 mod config;
 mod derived;
 mod embedding;
+pub mod encryption;
 pub mod erasing;
 mod heap;
 mod memory;

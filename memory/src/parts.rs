@@ -232,7 +232,7 @@ fn wire(
 ) -> Result<Parts, OpenError> {
     let on_disk = !store.is_in_memory();
     let embedder = embedder.map(|embedder| match on_disk {
-        true => embedding::cached(config, embedder, store.may_write()),
+        true => embedding::cached(config, &store, embedder),
         false => embedder,
     });
     let vectors = embedder.as_ref().map(|embedder| {
@@ -348,17 +348,25 @@ fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
 pub fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let store = &config.store;
     let options = LogOptions::default().lock_timeout(config.lock_timeout);
+    let encrypts = config.encrypt && config.access == Access::Write;
+    let options = if encrypts { options.encrypt() } else { options };
+    // A command is not run, and no passphrase is stretched, for a store that needs no key.
+    let key = match &config.key {
+        Some(key) if encrypts || LogStore::is_encrypted_at(store) => Some(key.read(store)?),
+        _ => None,
+    };
+    let open = |options| LogStore::open_encrypted(store, options, key.as_ref());
     match config.access {
-        Access::Write => LogStore::open_with(store, options),
-        Access::Existing => LogStore::open_with(store, options.must_exist()),
-        Access::Update => match LogStore::open_with(store, options.must_exist()) {
+        Access::Write => open(options),
+        Access::Existing => open(options.must_exist()),
+        Access::Update => match open(options.must_exist()) {
             Err(error) if takes_no_writes(&error) => {
                 tracing::warn!("{error}: going on without writing to it");
-                LogStore::open_read_only(store)
+                LogStore::open_read_only_encrypted(store, key.as_ref())
             }
             opened => opened,
         },
-        Access::Read => LogStore::open_read_only(store),
+        Access::Read => LogStore::open_read_only_encrypted(store, key.as_ref()),
         Access::Memory => LogStore::in_memory(options),
     }
 }

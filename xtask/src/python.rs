@@ -51,9 +51,19 @@ pub(crate) fn adapters(workspace: &Workspace) -> Result<()> {
     )
 }
 
-/// Kills the binary while it erases, and looks for what it erased by a scanner that shares no code with it.
+/// Kills the binary while it erases, encrypts and decrypts, and looks for what must not be there by a scanner that shares
+/// no code with it.
 pub(crate) fn erasure(workspace: &Workspace) -> Result<()> {
-    tested(workspace, "erasure", &SCANNING, |_| Ok(()), |venv| venv.pytest(workspace, "test_erasure.py", |call| call))
+    tested(
+        workspace,
+        "erasure",
+        &SCANNING,
+        |_| Ok(()),
+        |venv| {
+            let run = |file| venv.pytest(workspace, file, |call| call);
+            Ok(format!("{}; {}", run("test_erasure.py")?, run("test_encryption.py")?))
+        },
+    )
 }
 
 /// Talks with a small real model in a small window for so many turns, and kills the binary in between. Skipped where the

@@ -11,7 +11,7 @@ use memory_core::{
     ContentBlock, ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Timestamp,
     port::{BoxFuture, Store, StoreError},
 };
-use memory_store::LogStore;
+use memory_store::{LogOptions, LogStore, MasterKey};
 use redb::{ReadableDatabase, TableDefinition};
 use rusqlite::{Connection, params};
 
@@ -137,6 +137,52 @@ impl Contender for Ours {
         let run = ends.and_then(|(first, last)| NodeRange::new(first, last)).context("a run is not empty")?;
         let nodes = at_once(self.store.nodes(&self.conversation, run))?;
         Ok(nodes.iter().map(text_bytes).sum())
+    }
+}
+
+/// [`Ours`], encrypted.
+#[derive(Debug)]
+pub(super) struct Sealed(Ours);
+
+impl Sealed {
+    pub(super) fn store(&self) -> &LogStore {
+        &self.0.store
+    }
+
+    pub(super) fn conversation(&self) -> &ConversationId {
+        &self.0.conversation
+    }
+}
+
+impl Contender for Sealed {
+    type Batch = Vec<NodeDraft>;
+
+    const NAME: &'static str = "memory-store, encrypted";
+
+    fn create(directory: &Path) -> Result<Self> {
+        let key = MasterKey::from_bytes([7; 32]);
+        let store = LogStore::open_encrypted(directory, LogOptions::default().encrypt(), Some(&key))?;
+        Ok(Self(Ours { store, conversation: ConversationId::new("bench")? }))
+    }
+
+    fn batch(texts: &[String]) -> Vec<NodeDraft> {
+        Ours::batch(texts)
+    }
+
+    fn append(&mut self, batch: Vec<NodeDraft>) -> Result<()> {
+        self.0.append(batch)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.0.settle()
+    }
+
+    fn read(&self, position: u64) -> Result<usize> {
+        self.0.read(position)
+    }
+
+    fn read_run(&self, first: u64, count: u64) -> Result<usize> {
+        self.0.read_run(first, count)
     }
 }
 

@@ -5,7 +5,7 @@ mod setup;
 use std::{io, path::PathBuf};
 
 use clap::Args as ClapArgs;
-use memory_store::{ConversationLabel, ConversationReport, Diagnosis, examine, salvage};
+use memory_store::{ConversationLabel, ConversationReport, Diagnosis, LogStore, examine_with, salvage_with};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -88,11 +88,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return Err(missing);
     }
     let store = config.store;
+    let key = config.key.filter(|_| LogStore::is_encrypted_at(&store)).map(|key| key.read(&store)).transpose()?;
     let bar = output.bar("reading");
     let (diagnosis, salvaged) = match &args.salvage {
-        None => (examine(&store, &bar)?, None),
+        None => (examine_with(&store, key.as_ref(), &bar)?, None),
         Some(target) => {
-            let report = salvage(&store, target, &bar)?;
+            let report = salvage_with(&store, target, key.as_ref(), &bar)?;
             (report.source, Some(report.target))
         }
     };

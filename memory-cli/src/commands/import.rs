@@ -68,6 +68,10 @@ pub(crate) struct Args {
     /// Write no summaries now: the next `memory context` does
     #[arg(long)]
     no_summaries: bool,
+    /// Encrypt the store if it is made now, with the key that --key-file or another option names; one that is there
+    /// must be encrypted
+    #[arg(long)]
+    encrypt: bool,
     /// The longest line that is read
     #[arg(long, value_name = "MIB", default_value_t = ReadLimits::default().line >> 20,
           value_parser = clap::value_parser!(u64).range(1..=4096))]
@@ -172,7 +176,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if exports > 1 && args.conversation.is_some() {
         return Err(Usage("one name does for one export: import them one by one".to_owned()).into());
     }
-    let config = globals.config(Access::Write)?;
+    let config = globals.config(Access::Write)?.encrypt(args.encrypt);
     let config = if args.no_embed { config.without_model() } else { config };
     // The language of the messages decides on the model of a new store.
     let is_model_open =

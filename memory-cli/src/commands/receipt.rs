@@ -156,6 +156,9 @@ pub(super) fn print(output: Output, receipt: &Receipt) -> io::Result<()> {
         grouped(probes.reads),
         grouped(probes.found)
     ))?;
+    if receipt.keys_overwritten {
+        output.line("keys       those of what was erased are overwritten")?;
+    }
     if receipt.was_resumed {
         output.line("another process completed it, which could not search for the texts any more")?;
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use memory_core::port::Verification;
-use memory_store::RestoreReport;
+use memory_store::{LogStore, RestoreReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::{Access, failure::Damage, globals::Globals, open, output::grouped};
 
 /// Makes a store from a backup.
 ///
-/// Checks every file of the backup first, and then verifies the new store.
+/// Checks every file of the backup first, and then verifies the new store: an encrypted one only with its key.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The directory with the backup
@@ -24,13 +24,13 @@ pub(crate) struct Args {
     target: Option<PathBuf>,
 }
 
-/// A store that was made from a backup, and verified.
+/// A store that was made from a backup, and verified unless it is encrypted and no key is named.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Restored<'a> {
     #[serde(flatten)]
     report: &'a RestoreReport,
     #[serde(flatten)]
-    verification: &'a Verification,
+    verification: Option<&'a Verification>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -39,16 +39,21 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let bar = output.bar("checking");
     let report = memory_store::restore(&args.backup, &target, &bar)?;
     bar.finish();
-    let runtime = open(&globals.config_at(target, Access::Read).without_model())?;
-    let verification = runtime.store.verify(None).await?;
+    let config = globals.config_at(target, Access::Read).without_model();
+    let locked = config.key.is_none() && LogStore::is_encrypted_at(&config.store);
+    let verification = match locked {
+        true => None,
+        false => Some(open(&config)?.store.verify(None).await?),
+    };
     if output.json {
-        output.value(&Restored { report: &report, verification: &verification })?;
+        output.value(&Restored { report: &report, verification: verification.as_ref() })?;
     } else {
         let (files, bytes) = (grouped(report.files), grouped(report.bytes));
         output.line(&format!("{files} files, {bytes} bytes, as they were at {}", report.taken))?;
-        output.line(&last_line(&verification))?;
+        let unverified = || "encrypted, and no key was given: memory verify checks its records with the key".to_owned();
+        output.line(&verification.as_ref().map_or_else(unverified, last_line))?;
     }
-    if verification.is_whole() {
+    if verification.is_none_or(|verification| verification.is_whole()) {
         return Ok(());
     }
     // The checksums match, so the backup was made of a damaged store.

@@ -12,7 +12,7 @@ const TOP: &str = "store owner embedding-model words-only models reranker min-sc
                    max-memory-archived-messages redact time-zone embedding-cache-mb vectors chat-model chat-base-url \
                    chat-key-variable summary-model summary-prompt smart-context chat-requests-per-day \
                    chat-tokens-per-day chat-requests-per-run chat-tokens-per-run region plain-http manager summarizer \
-                   scorer plugins lock-timeout manager-settings configure";
+                   scorer plugins key-file key-command lock-timeout manager-settings configure";
 
 /// The table of the manager's settings.
 pub(crate) const MANAGER_SETTINGS: &str = "manager-settings";
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 71] = [
+        const OF_A_CALL: [&str; 74] = [
             "again",
             "agent",
             "all",
@@ -229,6 +229,7 @@ mod tests {
             "disabled",
             "dry-run",
             "during",
+            "encrypt",
             "expand",
             "explain",
             "fallbacks",
@@ -250,6 +251,7 @@ mod tests {
             "messages",
             "metadata",
             "model",
+            "new-key-file",
             "no-persist",
             "no-token",
             "no-tools",
@@ -267,6 +269,7 @@ mod tests {
             "revision",
             "role",
             "root",
+            "rotate",
             "salvage",
             "scope",
             "seal",

@@ -461,6 +461,22 @@ const CASES: &[Case] = &[
         damaged.flip("platform 9");
         refused(&damaged, &["vacuum", "--seal"]);
     }),
+    ("encrypt", |store| {
+        let key = store.file("key", &"k".repeat(32));
+        let other = store.file("other", &"o".repeat(32));
+        refused(store, &["encrypt"]);
+        refused(store, &["--key-file", &store.path(&format!("{H}none")), "encrypt"]);
+        // Each is run twice: the second one finds that it is done.
+        refused(store, &["--key-file", &key, "encrypt"]);
+        refused(store, &["list"]);
+        refused(store, &["--key-file", &key, "encrypt", "--new-key-file", &other]);
+        succeed(store, &["--key-file", &other, "encrypt", "--rotate"], false);
+        refused(store, &["--key-file", &other, "decrypt"]);
+        succeed(store, &["list"], false);
+    }),
+    ("decrypt", |store| {
+        refused(store, &["decrypt"]);
+    }),
     ("prove", |store| {
         let verified = store.json(&["verify", "--conversation", HIDDEN_NAME]);
         let name = ["--conversation", HIDDEN_NAME];

@@ -428,6 +428,9 @@ fn exported(check: &mut Check, store: &Store) {
 
 fn kept(check: &mut Check, store: &Store) {
     check.json(store, "vacuum", &["vacuum", "--seal"]);
+    let key = store.file("key", &"k".repeat(32));
+    check.json(store, "encrypt", &["--key-file", &key, "encrypt"]);
+    check.json(store, "decrypt", &["--key-file", &key, "decrypt"]);
     let backup = store.path("backup");
     check.json(store, "backup", &["backup", &backup]);
     check.json(store, "backup --verify", &["backup", &backup, "--verify"]);

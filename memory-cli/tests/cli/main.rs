@@ -18,6 +18,7 @@ mod credentials;
 mod databases;
 mod disabling;
 mod documents;
+mod encryption;
 mod erasing;
 mod eval_data;
 mod exchange;

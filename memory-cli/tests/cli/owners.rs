@@ -105,7 +105,7 @@ fn each_owner_works_as_if_the_store_were_theirs_and_without_one_all_is_seen() {
     let again = store.file("trip-hers.jsonl", &support::messages(2));
     let refused = store.fail(&as_owner("ben", &["import", "--format", "jsonl", &again]), 2);
     assert!(refused.contains("choose another name"), "{refused}");
-    for args in [&["doctor"][..], &["vacuum"], &["backup", "nowhere"]] {
+    for args in [&["doctor"][..], &["vacuum"], &["backup", "nowhere"], &["encrypt"], &["decrypt"]] {
         let refused = store.fail(&as_owner("ana", args), 2);
         assert!(refused.contains("MEMORY_OWNER"), "{refused}");
     }

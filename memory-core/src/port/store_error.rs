@@ -119,6 +119,14 @@ pub enum StoreError {
         /// Newest format that this version reads.
         supported: u32,
     },
+    /// The key of an encrypted store is missing or another one, or a key was given where none fits.
+    #[error("the store {place} cannot be opened: {why}")]
+    Key {
+        /// The store.
+        place: Place,
+        /// Reason, and what to do.
+        why: String,
+    },
     /// The log contains a record of a kind, or a version of a kind, that only a newer version knows.
     #[error(
         "{} holds{} a record of kind {kind}, version {version}, that a newer version wrote: use that version",

@@ -25,7 +25,7 @@ impl EmbeddingCache {
     fn fault(&self, name: &str) -> io::Result<Option<DerivedFault>> {
         let path = self.path(name);
         let Some(bytes) = if_there(fs::metadata(&path))?.map(|file| file.len()) else { return Ok(None) };
-        let what = match Generation::open(&path, &self.key_check)? {
+        let what = match Generation::open(&path, &self.check)? {
             None => Some("its header is damaged, or of another key or format: it is not used".to_owned()),
             Some(mut generation) => {
                 generation.refresh()?;

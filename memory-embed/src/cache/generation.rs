@@ -1,13 +1,8 @@
 //! One file of a cache: a header and append-only records.
 
-use std::{
-    collections::HashMap,
-    fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
-    path::Path,
-};
+use std::{collections::HashMap, fs::File, io, path::Path};
 
-use memory_files::{Links, open_with, or_missing};
+use memory_files::{DataFile, Links, open_with, or_missing, seal::KeySet};
 use tempfile::NamedTempFile;
 
 use super::{TextHash, Vectors};
@@ -25,12 +20,20 @@ const RECORD: usize = 48;
 /// Maximum bytes of the vectors of one text. Larger ones are not cached.
 const MAX_RECORD: u64 = 64 << 20;
 
+/// What recognizes the files of a cache, and the keys that they are encrypted with.
+#[derive(Debug)]
+pub(super) struct Check {
+    /// Check value in each header that identifies files of this key.
+    pub(super) of_key: [u8; 32],
+    pub(super) keys: KeySet,
+}
+
 /// Distinguishes a file from its successor under the same path.
 pub(super) type GenerationId = [u8; 16];
 
 #[derive(Debug)]
 pub(super) struct Generation {
-    file: File,
+    file: DataFile,
     id: GenerationId,
     /// End of the valid records so far.
     end: u64,
@@ -60,29 +63,29 @@ pub(super) fn size_of(vectors: &Vectors) -> u64 {
 
 impl Generation {
     /// The id of the file at `path`; `None` if it is missing or has another key or format.
-    pub(super) fn id_at(path: &Path, check: &[u8; 32]) -> io::Result<Option<GenerationId>> {
+    pub(super) fn id_at(path: &Path, check: &Check) -> io::Result<Option<GenerationId>> {
         Ok(open(path, check)?.map(|(_, id)| id))
     }
 
     /// Opens the file at `path` without reading its records; `None` as in [`id_at`](Self::id_at).
-    pub(super) fn open(path: &Path, check: &[u8; 32]) -> io::Result<Option<Self>> {
+    pub(super) fn open(path: &Path, check: &Check) -> io::Result<Option<Self>> {
         let generation = |(file, id)| Self { file, id, end: HEADER as u64, locations: HashMap::new() };
         Ok(open(path, check)?.map(generation))
     }
 
     /// Replaces the file at `path` with an empty one.
-    pub(super) fn create(directory: &Path, path: &Path, check: &[u8; 32]) -> io::Result<Self> {
+    pub(super) fn create(directory: &Path, path: &Path, check: &Check) -> io::Result<Self> {
         let (partial, generation) = Self::begin(directory, check)?;
         partial.persist(path).map_err(|error| error.error)?;
         Ok(generation)
     }
 
     /// Creates an empty file without a name.
-    fn begin(directory: &Path, check: &[u8; 32]) -> io::Result<(NamedTempFile, Self)> {
+    fn begin(directory: &Path, check: &Check) -> io::Result<(NamedTempFile, Self)> {
         let id = fastrand::u128(..).to_le_bytes();
-        let mut partial = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(directory)?;
-        partial.write_all(&header(&id, check))?;
-        let file = partial.reopen()?;
+        let partial = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(directory)?;
+        let file = DataFile::create(partial.reopen()?, &check.keys)?;
+        file.write_all_at(&header(&id, &check.of_key), 0)?;
         Ok((partial, Self { file, id, end: HEADER as u64, locations: HashMap::new() }))
     }
 
@@ -91,7 +94,7 @@ impl Generation {
         &mut self,
         directory: &Path,
         path: &Path,
-        check: &[u8; 32],
+        check: &Check,
         is_kept: impl Fn(&TextHash) -> bool,
     ) -> io::Result<()> {
         let (partial, mut rest) = Self::begin(directory, check)?;
@@ -115,7 +118,7 @@ impl Generation {
 
     /// True if no bytes follow the valid records.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
-        Ok(self.file.metadata()?.len() <= self.end)
+        Ok(self.file.size()? <= self.end)
     }
 
     pub(super) fn texts(&self) -> u64 {
@@ -138,11 +141,10 @@ impl Generation {
 
     /// Reads the headers of appended records up to the first incomplete one.
     pub(super) fn refresh(&mut self) -> io::Result<()> {
-        let length = self.file.metadata()?.len();
+        let length = self.file.size()?;
         let mut header = [0; RECORD];
         while self.end + (RECORD as u64) <= length {
-            self.file.seek(SeekFrom::Start(self.end))?;
-            self.file.read_exact(&mut header)?;
+            self.file.read_exact_at(&mut header, self.end)?;
             let at = self.end + RECORD as u64;
             let Some((hash, location)) = decode(&header, at) else { break };
             if location.bytes() > MAX_RECORD || at + location.bytes() > length {
@@ -168,8 +170,7 @@ impl Generation {
     fn read(&mut self, location: &Location) -> Option<Vectors> {
         // At most MAX_RECORD, and within the file.
         let mut bytes = vec![0; usize::try_from(location.bytes()).ok()?];
-        self.file.seek(SeekFrom::Start(location.at)).ok()?;
-        self.file.read_exact(&mut bytes).ok()?;
+        self.file.read_exact_at(&mut bytes, location.at).ok()?;
         if crc32c::crc32c(&bytes) != location.crc {
             return None;
         }
@@ -202,31 +203,34 @@ impl Generation {
             locations.push((*hash, location));
         }
         // Truncates a torn write.
-        self.file.set_len(self.end)?;
-        self.file.seek(SeekFrom::Start(self.end))?;
-        self.file.write_all(&bytes)?;
+        self.file.set_size(self.end)?;
+        self.file.write_all_at(&bytes, self.end)?;
         self.end += bytes.len() as u64;
         self.locations.extend(locations);
         Ok(())
     }
 }
 
-fn open(path: &Path, check: &[u8; 32]) -> io::Result<Option<(File, GenerationId)>> {
+fn open(path: &Path, check: &Check) -> io::Result<Option<(DataFile, GenerationId)>> {
     // Falls back to opening the file read-only.
     let writable = open_with(File::options().read(true).write(true), path, Links::Refuse);
     let opened = writable.or_else(|error| match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => memory_files::open(path, Links::Refuse),
         _ => or_missing(error),
     });
-    let Some(mut file) = if_there(opened)? else { return Ok(None) };
+    let Some(file) = if_there(opened)? else { return Ok(None) };
     let mut found = [0; HEADER];
-    match file.read_exact(&mut found) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+    let read = DataFile::of(file, &check.keys).and_then(|file| file.read_exact_at(&mut found, 0).map(|()| file));
+    let file = match read {
+        Ok(file) => file,
+        // A file that is cut short, or not encrypted as the store is, is replaced.
+        Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
-    }
+    };
     let id = found.get(12..28).and_then(|id| id.try_into().ok()).unwrap_or_default();
-    Ok((header(&id, check) == found).then_some((file, id)))
+    Ok((header(&id, &check.of_key) == found).then_some((file, id)))
 }
 
 fn header(id: &GenerationId, check: &[u8; 32]) -> [u8; HEADER] {

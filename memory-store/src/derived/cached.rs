@@ -6,6 +6,7 @@ use memory_core::{
     ConversationId, ModelId,
     port::{CachedInMemory, DerivedKind, VectorError},
 };
+use memory_files::seal::KeySet;
 
 use super::{
     anchor::Anchor,
@@ -116,14 +117,19 @@ impl<F: CacheFile> CachedConversations<F> {
 
     /// Data with files in the cache of `store`, bound to its log.
     pub(super) fn beside(store: &LogStore, model: ModelId, shape: F::Shape) -> Self {
-        let packs = Packs::new(&store.cache_dir().join(F::DIRECTORY), store.leaves().store(), F::EXTENSIONS);
+        let packs = Packs::new(&store.cache_dir().join(F::DIRECTORY), store.leaves().named(), F::EXTENSIONS);
         let (leaves, writes) = (Some(store.leaves()), store.may_write());
         Self { packs: Some(packs), leaves, writes, ..Self::in_memory(model, shape) }
     }
 
+    /// Keys of the files.
+    pub(super) fn keys(&self) -> KeySet {
+        self.leaves.as_ref().map(Leaves::keys).unwrap_or_default()
+    }
+
     /// Data with files in `dir`, not bound to a log.
     pub(super) fn open(dir: &Path, writes: bool, model: ModelId, shape: F::Shape) -> Self {
-        let packs = Packs::new(dir, [0; 16], F::EXTENSIONS);
+        let packs = Packs::new(dir, ([0; 16], KeySet::default()), F::EXTENSIONS);
         Self { packs: Some(packs), writes, ..Self::in_memory(model, shape) }
     }
 

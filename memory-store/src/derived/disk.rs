@@ -1,28 +1,25 @@
-//! Opens derived files. Anything but a regular file counts as missing, and is rebuilt.
+//! Opens derived files, encrypted as the log is. Anything but a regular file counts as missing, and is rebuilt.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io,
-    path::Path,
-};
+use std::{fs, io, path::Path};
 
-use memory_files::{Links, or_missing};
+use memory_files::{DataFile, Links, or_missing, seal::KeySet};
 
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    memory_files::open(path, Links::Refuse).or_else(or_missing)
+pub(super) fn open(path: &Path, keys: &KeySet) -> io::Result<DataFile> {
+    DataFile::open(path, Links::Refuse, keys).or_else(or_missing)
 }
 
-pub(super) fn open_written(path: &Path) -> io::Result<File> {
-    memory_files::open_with(OpenOptions::new().read(true).write(true), path, Links::Refuse).or_else(or_missing)
+pub(super) fn open_written(path: &Path, keys: &KeySet) -> io::Result<DataFile> {
+    DataFile::open_written(path, Links::Refuse, keys).or_else(or_missing)
 }
 
 /// Creates an empty file, replacing any existing one. The caller holds the [turn](super::turn::Turn).
-pub(super) fn create(path: &Path) -> io::Result<File> {
+pub(super) fn create(path: &Path, keys: &KeySet) -> io::Result<DataFile> {
     #[cfg(test)]
     stopping::step()?;
     memory_files::make_way(path)?;
     let mut options = memory_files::options();
-    memory_files::open_with(options.read(true).write(true).create(true).truncate(true), path, Links::Refuse)
+    options.read(true).write(true).create(true).truncate(true);
+    DataFile::create(memory_files::open_with(&options, path, Links::Refuse)?, keys)
 }
 
 /// True if the contents of a file are wrong, so that it must be rebuilt. Other failures, such as a lack of descriptors

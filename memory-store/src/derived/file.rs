@@ -1,9 +1,9 @@
 //! A file of blocks: the valid prefix is read, blocks are appended, and any other change rewrites the file.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, Metadata},
     io::{self, BufReader, Read},
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -13,6 +13,7 @@ use std::{
 };
 
 use memory_core::{Hash, ModelId};
+use memory_files::{DataFile, seal::KeySet};
 
 pub(super) use super::disk::remove;
 use super::{
@@ -102,7 +103,7 @@ impl NewBlock {
 /// A new file that has not replaced the old one yet.
 #[derive(Debug)]
 pub(super) struct Staged {
-    file: File,
+    file: DataFile,
     blocks: Vec<ValidBlock>,
 }
 
@@ -177,6 +178,11 @@ impl BlockFile {
     /// True if the file must be rewritten before blocks can be appended.
     pub(super) fn is_overlong(&self) -> bool {
         self.overlong
+    }
+
+    /// Keys of the conversation's files.
+    pub(super) fn keys(&self) -> &KeySet {
+        self.packs.keys()
     }
 
     /// Waits for the turn; `None` if another process keeps it.
@@ -303,7 +309,7 @@ impl BlockFile {
     }
 
     /// Appends blocks to the valid ones.
-    pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
+    pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<DataFile> {
         let (file, mut written) = self.extend(blocks)?;
         file.sync_data()?;
         (self.fits, self.seen) = (true, file.metadata().ok().map(|file| FileIdentity::loose(&file)));
@@ -311,28 +317,31 @@ impl BlockFile {
         Ok(file)
     }
 
-    fn extend(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<(File, Vec<ValidBlock>)> {
+    fn extend(
+        &self,
+        blocks: impl IntoIterator<Item = io::Result<NewBlock>>,
+    ) -> io::Result<(DataFile, Vec<ValidBlock>)> {
         if self.bytes() == 0 {
-            let file = disk::create(&self.path)?;
+            let file = disk::create(&self.path, self.packs.keys())?;
             let written = self.write_all(&file, blocks)?;
             return Ok((file, written));
         }
         self.unpack()?;
-        let file = disk::open_written(&self.path)?;
+        let file = disk::open_written(&self.path, self.packs.keys())?;
         let written = write(&file, self.bytes(), blocks)?;
         Ok((file, written))
     }
 
     /// Writes a new file of these blocks next to this one. Maps of the old file stay valid when it is replaced.
     pub(super) fn stage(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<Staged> {
-        let file = disk::create(&temporary(&self.path))?;
+        let file = disk::create(&temporary(&self.path), self.packs.keys())?;
         let blocks = self.write_all(&file, blocks)?;
         file.sync_all()?;
         Ok(Staged { file, blocks })
     }
 
     /// Replaces this file with a staged one.
-    pub(super) fn commit(&mut self, staged: Staged) -> io::Result<File> {
+    pub(super) fn commit(&mut self, staged: Staged) -> io::Result<DataFile> {
         disk::rename(&temporary(&self.path), &self.path)?;
         self.forget();
         (self.fits, self.blocks) = (true, staged.blocks);
@@ -342,7 +351,7 @@ impl BlockFile {
 
     fn write_all(
         &self,
-        file: &File,
+        file: &DataFile,
         blocks: impl IntoIterator<Item = io::Result<NewBlock>>,
     ) -> io::Result<Vec<ValidBlock>> {
         file.write_all_at(&self.header, 0)?;
@@ -372,7 +381,7 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
 }
 
 fn write(
-    file: &File,
+    file: &DataFile,
     mut at: u64,
     blocks: impl IntoIterator<Item = io::Result<NewBlock>>,
 ) -> io::Result<Vec<ValidBlock>> {

@@ -9,9 +9,11 @@ use std::{
 };
 
 use memory_core::{ConversationId, NodeSet, port::DerivedKind};
+use memory_files::seal::KeySet;
 
 use super::{
     anchor::Anchor,
+    disk::is_damage,
     file::temporary,
     header::{Format, Header, file_name},
     packs::{self, Packs, name_of, stem_of},
@@ -137,9 +139,9 @@ impl Kind {
     ///
     /// # Errors
     /// If the directory cannot be listed, or a header cannot be read for another reason than damage.
-    pub(super) fn list(&self, cache: &Path, store: [u8; 16]) -> io::Result<Listing> {
+    pub(super) fn list(&self, cache: &Path, (store, keys): ([u8; 16], KeySet)) -> io::Result<Listing> {
         let dir = cache.join(self.directory);
-        let packs = Packs::new(&dir, store, self.extensions);
+        let packs = Packs::new(&dir, (store, keys), self.extensions);
         let mut stems: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
         match fs::read_dir(&dir) {
             Ok(entries) => self.add_loose(entries, &mut stems)?,
@@ -182,7 +184,7 @@ impl Kind {
         let mut bytes = Vec::new();
         match packs::open(&path, packs) {
             Ok(file) => drop(file.reader().take(LONGEST_HEADER).read_to_end(&mut bytes)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_damage(&error) => return Ok(None),
             Err(error) => return Err(error),
         }
         let header = self.formats.iter().find_map(|format| format.read(&bytes, self.fields).ok());

@@ -1,6 +1,8 @@
-//! Memory-mapped rows of a cache file.
+//! Memory-mapped rows of a cache file. An encrypted file is decrypted into memory once.
 
-use std::{fmt, fs::File, io, mem, slice};
+use std::{fmt, io, mem, slice};
+
+use memory_files::DataFile;
 
 use super::packs::{FileSource, Packed};
 
@@ -36,6 +38,10 @@ impl RowMap {
             FileSource::Loose(file) => file,
             FileSource::Packed(packed) => return Ok(Self { of: Mapped::Packed(packed.clone()), length }),
         };
+        if file.is_sealed() {
+            return Ok(Self { of: Mapped::Alone(decrypted(file, length)?), length });
+        }
+        let file = file.file();
         // SAFETY: the bytes must not change under the slices. Rows that a block of the cache file names are never
         // written again and never cut off by this program: appending writes after them, and any other change makes a
         // new file and renames it over the name, while the map keeps the old one alive. Changes by other programs
@@ -89,12 +95,24 @@ impl FileMap {
     /// # Errors
     /// If it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
-    pub(super) fn of(file: &File) -> io::Result<Self> {
+    pub(super) fn of(file: &DataFile) -> io::Result<Self> {
+        if file.is_sealed() {
+            let length = usize::try_from(file.size()?).map_err(|_| io::ErrorKind::FileTooLarge)?;
+            return decrypted(file, length).map(Self);
+        }
+        let file = file.file();
         // SAFETY: the bytes must not change under the slice. Only graphs and packs are mapped like this; the next one
         // is a new file, while the map keeps the old one alive. Changes by other programs cannot be ruled out: what is
         // read is checked when it is used, a cut ends the process.
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
+}
+
+/// The first bytes of an encrypted file in memory of its own, which begins at a page as a mapped file does.
+fn decrypted(file: &DataFile, length: usize) -> io::Result<memmap2::Mmap> {
+    let mut memory = memmap2::MmapMut::map_anon(length.max(1))?;
+    file.read_exact_at(memory.get_mut(..length).unwrap_or_default(), 0)?;
+    memory.make_read_only()
 }
 
 impl AsRef<[u8]> for FileMap {

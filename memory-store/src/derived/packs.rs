@@ -7,11 +7,12 @@ use std::{
     fs,
     io::{self, Read, Seek},
     ops::Range,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
+
+use memory_files::{DataFile, seal::KeySet};
 
 use self::pack::Entry;
 pub(super) use self::pack::Pack;
@@ -32,6 +33,8 @@ pub(super) struct Packs {
     /// Directory of the loose files.
     dir: PathBuf,
     store: [u8; 16],
+    /// Keys of the files and the packs.
+    keys: KeySet,
     /// Extensions of the files of a conversation; the file with the first one has the header.
     extensions: &'static [&'static str],
     listed: Mutex<PackList>,
@@ -72,15 +75,20 @@ pub(super) struct Packed {
 #[derive(Debug)]
 pub(super) enum FileSource {
     /// A loose file.
-    Loose(fs::File),
+    Loose(DataFile),
     Packed(Packed),
 }
 
 impl Packs {
     /// Packs next to the loose files in `dir`, not read yet.
-    pub(super) fn new(dir: &Path, store: [u8; 16], extensions: &'static [&'static str]) -> Arc<Self> {
+    pub(super) fn new(dir: &Path, (store, keys): ([u8; 16], KeySet), extensions: &'static [&'static str]) -> Arc<Self> {
         let (listed, looked, tidied) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { dir: dir.to_owned(), store, extensions, listed, looked, tidied })
+        Arc::new(Self { dir: dir.to_owned(), store, keys, extensions, listed, looked, tidied })
+    }
+
+    /// Keys of the files.
+    pub(super) fn keys(&self) -> &KeySet {
+        &self.keys
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -161,7 +169,7 @@ impl Packs {
                 packs.push(Arc::clone(known));
                 continue;
             }
-            match Pack::open(path.clone(), self.store) {
+            match Pack::open(path.clone(), self.store, &self.keys) {
                 Ok(pack) if path.extension().is_some_and(|extension| extension == "pack") => packs.push(Arc::new(pack)),
                 Ok(_) => strange.push(path),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -210,7 +218,7 @@ impl Packs {
             if path.symlink_metadata().is_err()
                 && let Some(packed) = self.find(name_of(&path))?
             {
-                let copy = disk::create(&temporary(&path))?;
+                let copy = disk::create(&temporary(&path), &self.keys)?;
                 copy.write_all_at(packed.bytes(), 0)?;
                 copy.sync_data()?;
                 disk::rename(&temporary(&path), &path)?;
@@ -264,7 +272,7 @@ fn changed(dir: &Path) -> Time {
 /// Opens a file, loose or in a pack.
 pub(super) fn open(path: &Path, packs: &Packs) -> io::Result<FileSource> {
     for _ in 0..ATTEMPTS {
-        match disk::open(path) {
+        match disk::open(path, &packs.keys) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             opened => return opened.map(FileSource::Loose),
         }
@@ -292,7 +300,7 @@ impl Packed {
 impl FileSource {
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
-            Self::Loose(file) => Ok(file.metadata()?.len()),
+            Self::Loose(file) => file.size(),
             Self::Packed(packed) => Ok(packed.bytes().len() as u64),
         }
     }
@@ -313,7 +321,7 @@ impl FileSource {
     /// Reader of its bytes.
     pub(super) fn reader(&self) -> Box<dyn Readable + '_> {
         match self {
-            Self::Loose(file) => Box::new(file),
+            Self::Loose(file) => Box::new(file.reader()),
             Self::Packed(packed) => Box::new(io::Cursor::new(packed.bytes())),
         }
     }

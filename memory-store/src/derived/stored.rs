@@ -79,7 +79,7 @@ impl DerivedFiles {
     }
 
     fn list(&self) -> Result<Listing, DerivedError> {
-        let listing = self.kind.list(&self.cache, self.leaves.store());
+        let listing = self.kind.list(&self.cache, self.leaves.named());
         listing.map_err(|source| DerivedError::io("list", self.dir().display(), source))
     }
 

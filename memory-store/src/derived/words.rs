@@ -100,7 +100,7 @@ impl BlockFiles {
     }
 
     fn opened(&self, path: &Path) -> io::Result<OpenedBlock> {
-        let stored = StoredBlock::open(&disk::open(path)?, self.leaves.store())?;
+        let stored = StoredBlock::open(&disk::open(path, &self.leaves.keys())?, self.leaves.store())?;
         Ok(stored.map(|stored| {
             let block = self.block(path, &stored);
             (stored, block)
@@ -122,7 +122,7 @@ impl BlockFiles {
         let runs = block::runs_bytes(runs, &self.leaves);
         let id = Hash::of_parts([key.kind.as_bytes(), &key.version.to_le_bytes(), &runs, bytes]).to_string();
         let path = path(&dir, &id);
-        let file = disk::create(&temporary(&path))?;
+        let file = disk::create(&temporary(&path), &self.leaves.keys())?;
         block::write(&file, (self.leaves.store(), key.kind, key.version), &runs, bytes)?;
         fs::rename(temporary(&path), &path)?;
         for gone in replaced.iter().filter(|gone| gone.as_str() != id) {

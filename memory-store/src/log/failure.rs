@@ -70,6 +70,7 @@ pub(crate) fn repeated(error: &StoreError) -> StoreError {
         }
         StoreError::DiskFull { place } => StoreError::DiskFull { place: place.clone() },
         StoreError::Poisoned { place, why } => StoreError::Poisoned { place: place.clone(), why: why.clone() },
+        StoreError::Key { place, why } => StoreError::Key { place: place.clone(), why: why.clone() },
         StoreError::Damaged { place, why } => StoreError::Damaged { place: place.clone(), why: why.clone() },
         StoreError::Io { action, place, source } => {
             StoreError::Io { action, place: place.clone(), source: io::Error::new(source.kind(), source.to_string()) }

@@ -26,10 +26,10 @@ use super::{
         frame::{RECORD_HEADER, StoreId, finish_record, parse_record},
         segment::segment_path,
     },
-    media::{Access, sim::SimDisk},
+    media::{Access, Media, sim::SimDisk},
     read::{
         checkpoint::Saved,
-        directory::{Directory, FORMAT_FILE, format_text},
+        directory::{Directory, FORMAT_FILE, Format},
         recovery::{Mode, Recovered, recover, saved},
         watermark::{Durable, WATERMARK_FILE, Watermark},
     },
@@ -78,7 +78,7 @@ pub fn row_of<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
 fn store_of(segments: &[&[u8]], mended: bool) -> (SimDisk, StoreId) {
     let id = segments.first().and_then(|first| first.get(16..)?.first_chunk()).copied().unwrap_or_default();
     let disk = SimDisk::lossless();
-    disk.put(&root().join(FORMAT_FILE), format_text(id).into_bytes());
+    disk.put(&root().join(FORMAT_FILE), Format { id, is_encrypted: false }.text().into_bytes());
     for (number, bytes) in (1..).zip(segments) {
         let mut bytes = bytes.to_vec();
         if mended {
@@ -152,7 +152,7 @@ fn held(recovered: &Recovered) -> (Vec<ConversationState>, usize) {
 /// that was there before still is.
 fn use_all_of(disk: &SimDisk, forged: bool) -> u64 {
     let nodes = open(disk).map_or(0, |store| read(&store, forged));
-    drop(examine_on(disk, root(), &()));
+    drop(examine_on(&(Arc::new(disk.clone()) as Arc<dyn Media>), root(), &()));
     if let Some(first) = open_for_writing(disk) {
         let again = open_for_writing(disk).map(|again| (again.torn.clone(), held(&again)));
         assert!(

@@ -10,6 +10,7 @@ pub struct LogOptions {
     pub(crate) checkpoint_bytes: u64,
     pub(crate) lock_timeout: Duration,
     pub(crate) must_exist: bool,
+    pub(crate) encrypt: bool,
 }
 
 impl LogOptions {
@@ -51,6 +52,14 @@ impl LogOptions {
         self.must_exist = true;
         self
     }
+
+    /// Encrypts a store that is made, with the key that it is opened with. A store that is there and is not encrypted
+    /// is refused.
+    #[must_use]
+    pub const fn encrypt(mut self) -> Self {
+        self.encrypt = true;
+        self
+    }
 }
 
 impl Default for LogOptions {
@@ -62,6 +71,7 @@ impl Default for LogOptions {
             checkpoint_bytes: 1 << 20,
             lock_timeout: Duration::from_secs(10),
             must_exist: false,
+            encrypt: false,
         }
     }
 }

@@ -328,6 +328,11 @@ impl State {
         self.epoch += 1;
     }
 
+    /// True if what is appended is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.segments.first().is_some_and(|segment| segment.keys().current() > 0)
+    }
+
     /// True if any conversation has erasures.
     pub(crate) fn has_erasures(&self) -> bool {
         self.conversations.values().any(|conversation| !conversation.erased.is_empty())

@@ -15,10 +15,12 @@ use futures_channel::oneshot;
 use memory_core::{
     ConversationId, Hash, Node, NodeDraft, NodeId, NodeRange, Summary, SummaryId, port::StoreError, proof::Salt,
 };
+use memory_files::seal::KeySet;
 
 use super::{
     failure::{fill_random, io_error},
     format::{Location, frame::StoreId, segment::Segment},
+    keys::{self, Keys, MasterKey, Unlock},
     media::{Access, Disk, Media, Ram},
     options::LogOptions,
     read::{
@@ -30,6 +32,7 @@ use super::{
         watermark::Watermark,
     },
     state::{conversation::Conversation, nodes::Snapshot},
+    upkeep::encrypt::resume,
     write::{
         batch::invalid,
         lock,
@@ -98,6 +101,61 @@ impl LogStore {
         Self::open_on(Arc::new(Disk), path.as_ref(), options)
     }
 
+    /// [`Self::open_with`] of a store that may be encrypted. The key is not used for one that is not. A store that was
+    /// being encrypted, decrypted or given new keys is completed.
+    ///
+    /// # Errors
+    /// [`StoreError::Key`] if the key of an encrypted store is missing or another one, and as for [`Self::open`].
+    pub fn open_encrypted(
+        path: impl AsRef<Path>,
+        options: LogOptions,
+        key: Option<&MasterKey>,
+    ) -> Result<Self, StoreError> {
+        Self::open_whole(Arc::new(Disk), path.as_ref(), options, key)
+    }
+
+    /// [`Self::open_encrypted`] in any file system.
+    pub(crate) fn open_whole(
+        media: Arc<dyn Media>,
+        path: &Path,
+        options: LogOptions,
+        key: Option<&MasterKey>,
+    ) -> Result<Self, StoreError> {
+        let store = Self::open_keyed(Arc::clone(&media), path, options, key)?;
+        if !store.shared.directory.keys.is_changing() || !resume(&store)? {
+            return Ok(store);
+        }
+        // The store is not encrypted any more.
+        drop(store);
+        Self::open_keyed(media, path, options, key)
+    }
+
+    /// [`Self::open_read_only`] of a store that may be encrypted.
+    ///
+    /// # Errors
+    /// As for [`Self::open_encrypted`], except for the lock.
+    pub fn open_read_only_encrypted(path: impl AsRef<Path>, key: Option<&MasterKey>) -> Result<Self, StoreError> {
+        Self::open_read_only_keyed(Arc::new(Disk), path.as_ref(), key)
+    }
+
+    /// True if a directory holds an encrypted store.
+    #[must_use]
+    pub fn is_encrypted_at(path: impl AsRef<Path>) -> bool {
+        Directory::open(&Disk, path.as_ref()).is_ok_and(|directory| directory.is_encrypted)
+    }
+
+    /// True if the store is encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.shared.directory.keys.is_some()
+    }
+
+    /// Keys of the files that are derived from the log; none if the store is not encrypted.
+    #[must_use]
+    pub fn file_keys(&self) -> KeySet {
+        self.shared.directory.keys.files()
+    }
+
     /// A new store in memory: nothing of it reaches a file, and it ends with this value. Its path names no directory, so
     /// it has neither backups nor derived files.
     ///
@@ -133,7 +191,18 @@ impl LogStore {
     }
 
     pub(crate) fn open_read_only_on(media: Arc<dyn Media>, path: &Path) -> Result<Self, StoreError> {
-        let directory = Directory::open(&*media, path)?;
+        Self::open_read_only_keyed(media, path, None)
+    }
+
+    pub(crate) fn open_read_only_keyed(
+        media: Arc<dyn Media>,
+        path: &Path,
+        key: Option<&MasterKey>,
+    ) -> Result<Self, StoreError> {
+        #[cfg(test)]
+        let key = key.or(tested::key());
+        let mut directory = Directory::open(&*media, path)?;
+        directory.unlock(&media, key)?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Read)?;
         // Segments may be replaced while they are opened one by one. Anything read before that is discarded.
         let (recovered, generation) = loop {
@@ -163,11 +232,40 @@ impl LogStore {
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
-        let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout, must_exist } = options;
+        Self::open_keyed(media, path, options, None)
+    }
+
+    pub(crate) fn open_keyed(
+        media: Arc<dyn Media>,
+        path: &Path,
+        options: LogOptions,
+        key: Option<&MasterKey>,
+    ) -> Result<Self, StoreError> {
+        let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout, must_exist, encrypt } = options;
+        #[cfg(test)]
+        let (key, encrypt) = (key.or(tested::key()), encrypt || tested::key().is_some());
         if must_exist {
             Directory::open(&*media, path)?;
         }
-        let Owned { directory, lock, created } = Owned::open(&*media, path, lock_timeout)?;
+        // Nothing is touched before the key is known to fit.
+        let mut known = Keys::default();
+        match Directory::open(&*media, path) {
+            Ok(mut directory) => {
+                directory.unlock(&media, key)?;
+                known = directory.keys;
+            }
+            Err(_) if encrypt && key.is_none() => return Err(keys::missing(path)),
+            Err(_) => {}
+        }
+        let unlock = Unlock { key, encrypts_new: encrypt };
+        let Owned { mut directory, lock, created } = Owned::open(&media, path, lock_timeout, unlock)?;
+        // A passphrase is not stretched twice.
+        if known.is_some() && directory.is_encrypted {
+            directory.keys = known;
+        } else {
+            directory.unlock(&media, key)?;
+        }
+        directory.keys.repair()?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Write)?;
         // The write lock is held, so a process that was replacing segments is dead: the others must look again.
         let told = watermark.as_ref().and_then(Watermark::durable);
@@ -338,6 +436,29 @@ impl LogStore {
     }
 }
 
+/// Key of the stores that tests open: of those of one thread, or of all with `MEMORY_TEST_ENCRYPTED` in the environment.
+#[cfg(test)]
+pub(crate) mod tested {
+    use std::{cell::Cell, sync::LazyLock};
+
+    use crate::MasterKey;
+
+    static KEY: MasterKey = MasterKey::from_bytes([0x4B; 32]);
+    static ALL: LazyLock<bool> = LazyLock::new(|| std::env::var_os("MEMORY_TEST_ENCRYPTED").is_some());
+    thread_local! { static THESE: Cell<bool> = const { Cell::new(false) } }
+
+    pub(crate) fn key() -> Option<&'static MasterKey> {
+        (THESE.get() || *ALL).then_some(&KEY)
+    }
+
+    /// Runs a test with encrypted stores.
+    pub(crate) fn encrypted(test: impl FnOnce()) {
+        THESE.set(true);
+        test();
+        THESE.set(false);
+    }
+}
+
 impl Drop for LogStore {
     fn drop(&mut self) {
         self.shared.queue.close();
@@ -361,6 +482,16 @@ impl Leaves {
     /// The name of the store.
     pub(crate) fn store(&self) -> StoreId {
         self.0.directory.id
+    }
+
+    /// The name of the store, and the keys of what is derived from it.
+    pub(crate) fn named(&self) -> (StoreId, KeySet) {
+        (self.store(), self.keys())
+    }
+
+    /// Keys of what is derived from the log.
+    pub(crate) fn keys(&self) -> KeySet {
+        self.0.directory.keys.files()
     }
 
     /// Number of nodes of a conversation in the log, readable or not; 0 while it is unknown.

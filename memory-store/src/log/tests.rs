@@ -5,6 +5,7 @@ mod checkpoint;
 mod concurrent;
 mod damage;
 mod disabling;
+mod encryption;
 mod erasure;
 mod faults;
 mod forks;

@@ -9,6 +9,7 @@ use std::{
 use memory_core::port::Embedder;
 use memory_embed::{CacheKey, CachedEmbedder, EmbeddingCache};
 use memory_files::Links;
+use memory_store::LogStore;
 
 use crate::Config;
 
@@ -22,7 +23,8 @@ const LARGEST: u64 = 4096;
 /// Puts `embedder` behind the embedding cache of the store that `config` names, unless the cache is turned off.
 ///
 /// Without a key there is no cache; everything else works.
-pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bool) -> Arc<dyn Embedder> {
+pub(crate) fn cached(config: &Config, store: &LogStore, embedder: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
+    let may_write = store.may_write();
     if config.embedding_cache_bytes == 0 {
         return embedder;
     }
@@ -34,15 +36,15 @@ pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bo
             return embedder;
         }
     };
-    let cache = cache(config, key, may_write).max_bytes(config.embedding_cache_bytes);
+    let cache = cache(config, store, key).max_bytes(config.embedding_cache_bytes);
     Arc::new(CachedEmbedder::new(embedder, Arc::new(cache)))
 }
 
 /// The embedding cache of the store as derived data. Without the store's key it can be measured and emptied, but no
 /// text can be found in it.
-pub(crate) fn derived(config: &Config, may_write: bool) -> EmbeddingCache {
+pub(crate) fn derived(config: &Config, store: &LogStore) -> EmbeddingCache {
     let key = key(&config.store, false).ok().flatten().unwrap_or_default();
-    cache(config, key, may_write)
+    cache(config, store, key)
 }
 
 /// A secret of the store for one purpose; `None` if the store has no key yet and may not be written.
@@ -50,10 +52,10 @@ pub(crate) fn secret(store: &Path, purpose: &str, may_write: bool) -> io::Result
     Ok(key(store, may_write)?.map(|key| blake3::derive_key(purpose, &key)))
 }
 
-fn cache(config: &Config, key: [u8; 32], may_write: bool) -> EmbeddingCache {
+fn cache(config: &Config, store: &LogStore, key: [u8; 32]) -> EmbeddingCache {
     let directory = config.store.join("cache").join("embeddings");
-    let cache = EmbeddingCache::new(directory, &CacheKey::new(key));
-    if may_write { cache } else { cache.read_only() }
+    let cache = EmbeddingCache::new(directory, &CacheKey::new(key)).encrypted_with(store.file_keys());
+    if store.may_write() { cache } else { cache.read_only() }
 }
 
 /// A random key.

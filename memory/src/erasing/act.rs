@@ -209,6 +209,7 @@ pub(super) async fn complete(
         was_resumed,
         conversations,
         records,
+        keys_overwritten: parts.log.is_encrypted(),
         scan: attack.scan,
         probes: attack.probes,
         backups: backups.iter().map(|path| path.display().to_string()).collect(),

@@ -11,7 +11,7 @@ use memory_core::{
     port::{NoteChange, Place, Query, Revision, Scope, Store, StoreError},
 };
 use memory_search::FindRequest;
-use memory_store::{TextSet, scan_bytes};
+use memory_store::TextSet;
 
 use super::{
     EraseError, ErasureTarget,
@@ -162,7 +162,7 @@ impl Attack {
         let mut scan = ByteScan { texts: texts.len() as u64, words: words.len() as u64, ..ByteScan::default() };
         let mut found: BTreeMap<usize, BTreeSet<PathBuf>> = BTreeMap::new();
         for dir in dirs {
-            let searched = scan_bytes(dir, &all, &()).map_err(|source| StoreError::Io {
+            let searched = parts.log.scan_bytes(dir, &all, &()).map_err(|source| StoreError::Io {
                 action: "search",
                 place: dir.as_path().into(),
                 source,

@@ -39,6 +39,8 @@ pub struct Receipt {
     pub conversations: Vec<ErasedConversation>,
     /// Records of the log that were removed, or replaced by what is left of them.
     pub records: u64,
+    /// True if the store is encrypted, and the keys of what was erased were overwritten.
+    pub keys_overwritten: bool,
     /// Search of the bytes of all files.
     pub scan: ByteScan,
     /// Search through the store's own reads.
@@ -151,6 +153,9 @@ impl Receipt {
         let _ = writeln!(text, "by {by}\nresumed {was_resumed}\nrecords {records}");
         let ByteScan { files, bytes, texts, words, also_said, found, millis } = scan;
         let _ = writeln!(text, "scan {files} {bytes} {texts} {words} {also_said} {found} {millis}");
+        if self.keys_overwritten {
+            text.push_str("keys overwritten\n");
+        }
         let Probes { searches, finds, reads, found } = probes;
         let _ = writeln!(text, "probes {searches} {finds} {reads} {found}");
         for backup in &self.backups {
@@ -195,6 +200,7 @@ impl Receipt {
             was_resumed: false,
             conversations: Vec::new(),
             records: 0,
+            keys_overwritten: false,
             scan: ByteScan::default(),
             probes: Probes::default(),
             backups: Vec::new(),
@@ -218,6 +224,7 @@ impl Receipt {
             "by" => rest.clone_into(&mut self.by),
             "resumed" => self.was_resumed = rest.parse().ok()?,
             "records" => self.records = rest.parse().ok()?,
+            "keys" if rest == "overwritten" => self.keys_overwritten = true,
             "backup" => self.backups.push(rest.to_owned()),
             "abandoned" => self.abandoned.push(rest.to_owned()),
             "scan" => {
@@ -440,6 +447,7 @@ mod tests {
             was_resumed: false,
             conversations: vec![one("a", vec![run(1, 3), run(7, 7)]), one("b", Vec::new())],
             records: 4,
+            keys_overwritten: true,
             scan: ByteScan { files: 1, bytes: 2, texts: 3, words: 4, also_said: 5, found: 0, millis: 7 },
             probes: Probes { searches: 1, finds: 2, reads: 3, found: 0 },
             backups: vec!["/backup of a store".into()],

@@ -27,7 +27,7 @@ pub(in crate::derived) static KIND: Kind = Kind {
 };
 
 fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
-    let file = match disk::open(&listed.path()) {
+    let file = match disk::open(&listed.path(), listed.packs.keys()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Contents::default()),
         opened => opened?,
     };

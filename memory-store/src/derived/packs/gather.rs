@@ -139,13 +139,13 @@ impl Packs {
         laid.sort_by_key(|at| entries.get(*at).and_then(|entry| rank(&entry.name)));
         memory_files::create_dir_all(directory)?;
         let temporary = directory.join("new.tmp");
-        let file = disk::create(&temporary)?;
+        let file = disk::create(&temporary, self.keys())?;
         let hash = Pack::write(&file, self.store, &entries, &laid, |at, out| {
             match bytes.get(at).copied().flatten() {
                 Some(packed) => out.extend_from_slice(packed),
                 None => {
                     let name = entries.get(at).map(|entry| entry.name.as_str()).unwrap_or_default();
-                    disk::open(&self.dir.join(name))?.read_to_end(out)?;
+                    disk::open(&self.dir.join(name), self.keys())?.reader().read_to_end(out)?;
                 }
             }
             Ok(())
@@ -169,7 +169,12 @@ impl Packs {
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_file() && self.extensions.contains(&extension) {
                 let files = all.entry(stem.to_owned()).or_default();
-                files.names.push((name.to_owned(), metadata.len()));
+                // An encrypted file is longer than its contents.
+                let length = match self.keys().is_empty() {
+                    true => metadata.len(),
+                    false => disk::open(&entry.path(), self.keys()).and_then(|file| file.size()).unwrap_or(u64::MAX),
+                };
+                files.names.push((name.to_owned(), length));
                 files.changed = files.changed.max(metadata.modified().ok());
             }
         }
@@ -180,7 +185,7 @@ impl Packs {
     fn is_ours(&self, stem: &str) -> bool {
         let extension = self.extensions.first().unwrap_or(&"");
         let mut header = [0; NAMED_BY];
-        let opened = disk::open(&self.dir.join(stem).with_extension(extension));
-        opened.is_ok_and(|mut file| file.read_exact(&mut header).is_ok() && is_of_store(&header, self.store))
+        let opened = disk::open(&self.dir.join(stem).with_extension(extension), self.keys());
+        opened.is_ok_and(|file| file.read_exact_at(&mut header, 0).is_ok() && is_of_store(&header, self.store))
     }
 }

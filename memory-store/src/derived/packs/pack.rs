@@ -1,14 +1,13 @@
 //! A pack: files of many conversations in one mapped file.
 
 use std::{
-    fs::File,
     io,
     ops::Range,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
 use memory_core::Hash;
+use memory_files::{DataFile, seal::KeySet};
 
 use super::super::{disk, header::PACKS, map::FileMap};
 use crate::{checksum, wire::In};
@@ -48,9 +47,9 @@ impl Pack {
     ///
     /// # Errors
     /// `InvalidData` if it is not a pack of this store, or its header or directory is damaged.
-    pub(super) fn open(path: PathBuf, store: [u8; 16]) -> io::Result<Self> {
-        let file = disk::open(&path)?;
-        if file.metadata()?.len() < HEADER as u64 {
+    pub(super) fn open(path: PathBuf, store: [u8; 16], keys: &KeySet) -> io::Result<Self> {
+        let file = disk::open(&path, keys)?;
+        if file.size()? < HEADER as u64 {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let map = FileMap::of(&file)?;
@@ -133,7 +132,7 @@ impl Pack {
     /// Writes a pack of these files, which are sorted by name and laid out in the order `laid`. `read` reads the file
     /// at an index of `entries`. Returns a hash of the contents.
     pub(super) fn write(
-        file: &File,
+        file: &DataFile,
         store: [u8; 16],
         entries: &[NewEntry],
         laid: &[usize],

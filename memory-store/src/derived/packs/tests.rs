@@ -4,6 +4,7 @@ use memory_core::{
     ConversationId, ModelId, NodeId, NodeSet,
     port::{VectorHit, VectorIndex, VectorPart, VectorQuery},
 };
+use memory_files::seal::KeySet;
 use pollster::block_on;
 use tempfile::TempDir;
 
@@ -44,7 +45,7 @@ impl Setup {
     }
 
     fn packs(&self) -> Arc<Packs> {
-        Packs::new(self.0.path(), [0; 16], KIND.extensions)
+        Packs::new(self.0.path(), ([0; 16], KeySet::default()), KIND.extensions)
     }
 
     fn derive(&self, talk: usize, through: u64) {
@@ -233,7 +234,7 @@ fn the_bytes_of_a_pack_never_change() {
     let header = super::super::header::VECTORS.header([7; 16], &4_u64.to_le_bytes(), ["toy", "talk"]);
     fs::write(dir.path().join("ab.vec"), &header).unwrap();
     fs::write(dir.path().join("ab.i8"), b"codes").unwrap();
-    let packs = Packs::new(dir.path(), [7; 16], KIND.extensions);
+    let packs = Packs::new(dir.path(), ([7; 16], KeySet::default()), KIND.extensions);
     assert!(packs.gather_beyond(0, 0).unwrap());
     let bytes = fs::read(packs.list().unwrap()[0].path()).unwrap();
     assert_eq!(&bytes[..12], b"MEMPACK\n\x01\0\0\0");

@@ -4,9 +4,10 @@ mod contents;
 mod reading;
 mod stored;
 
-use std::{fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use memory_core::{ModelId, port::DerivedKind};
+use memory_files::DataFile;
 
 use self::contents::Batch;
 pub(in crate::derived) use self::stored::KIND;
@@ -154,7 +155,7 @@ impl VectorFile {
     fn append(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
         self.file.unpack()?;
         let [codes, components] =
-            ["i8", "f32"].map(|extension| disk::open_written(&self.path().with_extension(extension)));
+            ["i8", "f32"].map(|extension| disk::open_written(&self.path().with_extension(extension), self.file.keys()));
         let (codes, components) = (codes?, components?);
         let Written { blocks, sums } =
             self.write_rows(rows, (self.file.through(), self.rows), end, &codes, &components)?;
@@ -174,7 +175,7 @@ impl VectorFile {
         let forgets = self.must_rewrite;
         let compacted = if rows.wants_rebuilding() && !forgets { Some(rows.without_removed()?) } else { None };
         let create = |extension: &str| {
-            let file = disk::create(&temporary(&self.path().with_extension(extension)))?;
+            let file = disk::create(&temporary(&self.path().with_extension(extension)), self.file.keys())?;
             file.write_all_at(&self.rows_header(extension), 0)?;
             Ok::<_, io::Error>(file)
         };
@@ -218,8 +219,8 @@ impl VectorFile {
         rows: &Rows,
         (mut through, mut row): (u64, usize),
         end: u64,
-        codes: &File,
-        components: &File,
+        codes: &DataFile,
+        components: &DataFile,
     ) -> Result<Written, Unwritten> {
         let mut written = Written::default();
         while through < end {

@@ -1,8 +1,7 @@
 //! A file of one mapped block: the runs that it was derived from, and its bytes.
 
 use std::{
-    fs::File,
-    io::{self, Write},
+    io,
     sync::{Arc, OnceLock},
 };
 
@@ -10,6 +9,7 @@ use memory_core::{
     ConversationId, Hash, NodeId, NodeRange,
     port::{BlockBytes, BlockRun},
 };
+use memory_files::DataFile;
 
 use super::super::{
     block::PLAIN,
@@ -68,9 +68,9 @@ impl StoredBlock {
     ///
     /// # Errors
     /// If the file cannot be mapped.
-    pub(super) fn open(file: &File, store: [u8; 16]) -> io::Result<Option<Self>> {
+    pub(super) fn open(file: &DataFile, store: [u8; 16]) -> io::Result<Option<Self>> {
         // An empty file cannot be mapped.
-        if file.metadata()?.len() == 0 {
+        if file.size()? == 0 {
             return Ok(None);
         }
         let map = FileMap::of(file)?;
@@ -114,7 +114,7 @@ impl StoredBlock {
 
 /// Writes the file of a block.
 pub(super) fn write(
-    mut file: &File,
+    file: &DataFile,
     (store, kind, version): ([u8; 16], &str, u32),
     runs: &[u8],
     body: &[u8],
@@ -126,11 +126,10 @@ pub(super) fn write(
     head.extend_from_slice(&checksum::crc32c(body).to_le_bytes());
     head.extend_from_slice(&PLAIN);
     let crc = checksum::crc32c_append(checksum::crc32c(&head), runs);
-    file.write_all(&WORDS.header(store, &version.to_le_bytes(), [kind, ""]))?;
-    file.write_all(&head)?;
-    file.write_all(runs)?;
-    file.write_all(&crc.to_le_bytes())?;
-    file.write_all(body)
+    let header = WORDS.header(store, &version.to_le_bytes(), [kind, ""]);
+    let front = [&header, &head, runs, &crc.to_le_bytes()].concat();
+    file.write_all_at(&front, 0)?;
+    file.write_all_at(body, front.len() as u64)
 }
 
 /// Bytes of runs. The leaf of an unreadable node is written as zeros, which no node has.

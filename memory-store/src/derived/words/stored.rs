@@ -66,9 +66,10 @@ impl DerivedBlocks {
         for entry in entries {
             let path = entry?.path();
             let is_finished = path.extension() == Some(OsStr::new(EXTENSION));
-            let opened = match disk::open(&path) {
+            let opened = match disk::open(&path, &self.leaves.keys()) {
                 Ok(file) if is_finished => StoredBlock::open(&file, self.leaves.store())?,
                 Ok(_) => None,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => None,
                 // Another process has removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),

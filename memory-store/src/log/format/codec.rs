@@ -13,7 +13,7 @@ mod message;
 mod view;
 mod wire;
 
-use memory_core::{ConversationId, OwnerId};
+use memory_core::{ConversationId, ErasureId, OwnerId};
 
 pub(crate) use blocks::check_depth;
 pub(crate) use erased::{ErasedMessage, encode_erased_note, encode_erased_summary};
@@ -22,6 +22,9 @@ pub(crate) use message::{BLANK, MessageRecord, StoredMessage};
 pub(crate) use view::encode_view;
 pub(crate) use wire::CodecError;
 use wire::{VERSION, encode, kind, whole};
+
+use super::frame::RECORD_HEADER;
+use crate::log::keys::SEALED;
 
 /// The content of a record, borrowed from its bytes.
 #[derive(Debug)]
@@ -87,9 +90,39 @@ pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
     encode(kind::LOST, &count)
 }
 
-/// True if a record's body is that of a message, even one that cannot be decoded.
+/// True if a record's body is that of a message, even one that cannot be decoded or decrypted.
 pub(crate) fn is_message(body: &[u8]) -> bool {
-    matches!(body.first(), Some(&(kind::MESSAGE | kind::ERASED_MESSAGE)))
+    matches!(body.first().map(|kind| kind & !SEALED), Some(kind::MESSAGE | kind::ERASED_MESSAGE))
+}
+
+/// True if a record of this body can be erased on its own: a message, a summary or a note.
+pub(crate) fn can_be_erased(body: &[u8]) -> bool {
+    matches!(body.first(), Some(&(kind::MESSAGE | kind::SUMMARY | kind::NOTE)))
+}
+
+/// Nodes of the conversation that a record with this body is.
+pub(crate) fn nodes_of(body: &[u8]) -> u64 {
+    match body.first() {
+        Some(&(kind::MESSAGE | kind::ERASED_MESSAGE)) => 1,
+        Some(&kind::LOST) => body.get(2..).and_then(|value| whole(value).ok()).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// The body of what stands in the place of a record once it is erased; `None` for a record that is not erased on its
+/// own. The key of a message is salted with the store's id.
+pub(crate) fn erased_form(body: &[u8], store: [u8; 16]) -> Option<Vec<u8>> {
+    if !can_be_erased(body) {
+        return None;
+    }
+    let mut record = match decode(body).ok()? {
+        Record::Message(message) => message.erased_record(ErasureId::from_bytes(store)).ok()?,
+        Record::Event(EventRecord::Summary(summary)) => encode_erased_summary(&summary).ok()?,
+        Record::Event(EventRecord::Note(note)) => encode_erased_note(note.id).ok()?,
+        _ => return None,
+    };
+    record.drain(..RECORD_HEADER);
+    Some(record)
 }
 
 /// Reads the body of a message, the most frequent record; use [`decode`] for any other.

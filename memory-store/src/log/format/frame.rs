@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use crate::checksum;
+use crate::{checksum, log::keys::MOST_ADDED};
 
 /// Bytes of a frame's header.
 pub(crate) const FRAME_HEADER: usize = 52;
@@ -12,10 +12,14 @@ pub(crate) const FRAME_HEADER: usize = 52;
 pub(crate) const RECORD_HEADER: usize = 8;
 /// Longest record, without its header.
 pub(crate) const MAX_RECORD: usize = 64 << 20;
+/// Longest record that is sealed, without its header.
+const MAX_SEALED: usize = MAX_RECORD + MOST_ADDED;
 /// Longest payload of a frame.
 pub(crate) const MAX_PAYLOAD: usize = 256 << 20;
 /// Version of the frame layout.
 const FRAME_FORMAT: u8 = 1;
+/// Flag of a frame whose records are sealed.
+const SEALED: u8 = 2;
 /// Beginning of every frame; no UTF-8 text holds its first byte.
 const MAGIC: [u8; 4] = [0xF7, b'm', b'e', b'm'];
 
@@ -67,6 +71,8 @@ pub(crate) struct FrameHeader {
     /// Nodes in the conversation before this frame; in a filler frame, the number of log sequence numbers that it
     /// stands for.
     pub(crate) nodes_before: u64,
+    /// Epoch of the key that the records are sealed with; 0 if they are not.
+    pub(crate) key_epoch: u32,
     /// Bytes of the payload.
     pub(crate) payload: u32,
     /// Offset before which all of the segment was on disk when the frame was written.
@@ -85,6 +91,11 @@ impl BadFrame {
     const fn new(why: &'static str) -> Self {
         Self { why, header: None }
     }
+}
+
+/// Flags of a frame whose records are sealed with a key of this epoch.
+const fn flags(key_epoch: u32) -> u8 {
+    if key_epoch > 0 { SEALED } else { 0 }
 }
 
 impl FrameHeader {
@@ -117,13 +128,12 @@ impl FrameHeader {
                 rest = behind;
             }
         };
-        let key_epoch = 0u32;
         put(&MAGIC);
-        put(&[FRAME_FORMAT, self.kind as u8, 0, 0]);
+        put(&[FRAME_FORMAT, self.kind as u8, flags(self.key_epoch), 0]);
         put(&self.conversation.to_le_bytes());
         put(&self.lsn.to_le_bytes());
         put(&self.nodes_before.to_le_bytes());
-        put(&key_epoch.to_le_bytes());
+        put(&self.key_epoch.to_le_bytes());
         put(&self.payload.to_le_bytes());
         put(&self.durable.to_le_bytes());
         put(&payload_crc.to_le_bytes());
@@ -154,12 +164,12 @@ impl FrameHeader {
             let (key_epoch, payload, durable) = (fields.u32()?, fields.u32()?, fields.u32()?);
             let known = FrameKind::from_number(kind);
             let kind = known.unwrap_or(FrameKind::Batch);
-            let header = Self { kind, conversation, lsn, nodes_before, payload, durable };
-            Some((header, known.is_some() && key_epoch == 0, fields.u32()?))
+            let header = Self { kind, conversation, lsn, nodes_before, key_epoch, payload, durable };
+            Some((header, known.is_some(), fields.u32()?))
         })();
         let (header, is_known, payload_crc) = parsed.ok_or(BadFrame::new("a frame header is cut short"))?;
         let bad = |why| Err(BadFrame { why, header: Some(header) });
-        if (format, is_known, flags, reserved) != (FRAME_FORMAT, true, 0, 0) {
+        if (format, is_known, flags, reserved) != (FRAME_FORMAT, true, self::flags(header.key_epoch), 0) {
             return bad("a frame has a format, type or flags that this version does not know");
         }
         let payload = behind.get(..header.payload as usize);
@@ -242,6 +252,11 @@ impl Payload {
         self.bytes.len()
     }
 
+    /// Its memory, to be used again.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// Appends the finished frame to `out`.
     pub(crate) fn finish(&self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) {
         let payload = self.bytes.get(FRAME_HEADER..).unwrap_or_default();
@@ -266,8 +281,24 @@ impl Payload {
 /// Fills in length and checksum of a record whose body follows [`RECORD_HEADER`] bytes of room; `None` when it is
 /// longer than [`MAX_RECORD`].
 pub(crate) fn finish_record(record: &mut [u8]) -> Option<()> {
+    finish(record, MAX_RECORD)
+}
+
+/// The whole record of a body.
+pub(crate) fn record_of(body: &[u8]) -> Option<Vec<u8>> {
+    let mut record = [&[0; RECORD_HEADER], body].concat();
+    finish_record(&mut record)?;
+    Some(record)
+}
+
+/// [`finish_record`] of a record that is sealed, which makes it longer.
+pub(crate) fn finish_sealed(record: &mut [u8]) -> Option<()> {
+    finish(record, MAX_SEALED)
+}
+
+fn finish(record: &mut [u8], most: usize) -> Option<()> {
     let (header, body) = record.split_first_chunk_mut::<RECORD_HEADER>()?;
-    let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= MAX_RECORD)?;
+    let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= most)?;
     let (first, second) = header.split_at_mut_checked(4)?;
     first.copy_from_slice(&length.to_le_bytes());
     second.copy_from_slice(&record_checksum(length, body).to_le_bytes());
@@ -281,7 +312,7 @@ fn record_checksum(length: u32, body: &[u8]) -> u32 {
 /// Bytes of the record that begins with `header`, header included; `None` for an invalid length.
 pub(crate) fn record_bytes(header: [u8; RECORD_HEADER]) -> Option<usize> {
     let length = u32::from_le_bytes(*header.first_chunk::<4>()?) as usize;
-    (length <= MAX_RECORD).then_some(RECORD_HEADER + length)
+    (length <= MAX_SEALED).then_some(RECORD_HEADER + length)
 }
 
 /// The body of the record at the beginning of `bytes`, checked.
@@ -363,6 +394,7 @@ mod tests {
             conversation: 9,
             lsn: 12,
             nodes_before: 4,
+            key_epoch: 0,
             payload: u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap(),
             durable: 64,
         }

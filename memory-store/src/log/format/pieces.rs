@@ -150,7 +150,7 @@ impl<'a> Iterator for Pieces<'a> {
 
 /// True if this version knows the frame's layout and type, so that its records can be separated.
 fn is_known(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at + 4..at + 8) == Some(&[1, 1, 0, 0])
+    matches!(bytes.get(at + 4..at + 8), Some(&[1, 1, 0 | 2, 0]))
 }
 
 /// Bytes up to the last that is not zero.

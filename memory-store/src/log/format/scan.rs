@@ -169,6 +169,7 @@ mod tests {
                 conversation: 1,
                 lsn: index as u64 + 1,
                 nodes_before: 0,
+                key_epoch: 0,
                 payload: u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap(),
                 durable: small(starts[names]),
             };

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::log::{
     failure::io_error,
+    keys::Keys,
     media::{Access, Map, Media, MediaFile, read_from, read_part},
 };
 
@@ -31,6 +32,8 @@ pub(crate) struct Segment {
     /// The mapped file, once the segment is sealed, if files can be mapped.
     map: Option<Arc<Map>>,
     encoding: Encoding,
+    /// Keys of its records.
+    keys: Keys,
 }
 
 /// Encoding of a segment in its file.
@@ -57,16 +60,26 @@ impl Encoding {
 
 impl Segment {
     /// Opens a segment of the directory `log` for reading; a sealed one is mapped.
-    pub(crate) fn open(media: &dyn Media, log: &Path, number: u32, sealed: bool) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        media: &dyn Media,
+        (log, keys): (&Path, &Keys),
+        number: u32,
+        sealed: bool,
+    ) -> Result<Self, StoreError> {
         let path = segment_path(log, number);
         let file = media.open(&path, Access::Read).map_err(io_error("open", &path))?;
-        let segment = Self::new(number, &path, file);
+        let segment = Self::new(number, &path, file, keys);
         Ok(if sealed || segment.is_compressed() { segment.sealed() } else { segment })
     }
 
-    pub(crate) fn new(number: u32, path: &Path, file: Box<dyn MediaFile>) -> Self {
+    pub(crate) fn new(number: u32, path: &Path, file: Box<dyn MediaFile>, keys: &Keys) -> Self {
         let encoding = Encoding::of(&*file, path);
-        Self { number, path: path.into(), file: file.into(), map: None, encoding }
+        Self { number, path: path.into(), file: file.into(), map: None, encoding, keys: keys.clone() }
+    }
+
+    /// Keys of its records.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     /// The same segment read-only, once nothing writes to its file or cuts it. The file is mapped if possible,
@@ -224,7 +237,7 @@ mod tests {
         let path = segment_path(dir.path(), 1);
         let bytes: Vec<u8> = (0..10_000_u32).flat_map(u32::to_le_bytes).collect();
         std::fs::write(&path, &bytes).unwrap();
-        let open = Segment::new(1, &path, Disk.open(&path, Access::Read).unwrap());
+        let open = Segment::new(1, &path, Disk.open(&path, Access::Read).unwrap(), &Keys::default());
         let sealed = open.clone().sealed();
         assert_eq!((open.mapped(), sealed.mapped()), (None, Some(&*bytes)));
         for (offset, length) in [(0, 40_000), (0, 8), (39_990, 10), (39_990, 11), (40_000, 1), (50_000, 1)] {
@@ -255,7 +268,7 @@ mod tests {
         let mut file = compress_segment(&image, &CompressionOptions::default()).unwrap();
         let open = |file: &[u8]| {
             std::fs::write(&path, file).unwrap();
-            Segment::new(2, &path, Disk.open(&path, Access::Read).unwrap())
+            Segment::new(2, &path, Disk.open(&path, Access::Read).unwrap(), &Keys::default())
         };
         for segment in [open(&file), open(&file).sealed()] {
             assert!(segment.is_compressed());

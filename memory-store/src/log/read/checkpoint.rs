@@ -107,7 +107,7 @@ fn fitting(saved: &Saved, media: &dyn Media, directory: &Directory, numbers: &[u
         let (number, crc, size) = (fields.u32()?, u32::from_le_bytes(fields.array()?), fields.number()?);
         numbers.binary_search(&number).ok()?;
         let sealed = number != end.segment;
-        let segment = Segment::open(media, &directory.log(), number, sealed).ok()?;
+        let segment = Segment::open(media, (&directory.log(), &directory.keys), number, sealed).ok()?;
         let there = segment.file().size().ok()?;
         let fits = if sealed { there == size } else { there >= u64::from(end.offset) };
         if !fits

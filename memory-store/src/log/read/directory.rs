@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use memory_core::port::{Place, StoreError};
@@ -16,12 +17,14 @@ use crate::{
             frame::StoreId,
             segment::{SEGMENT_HEADER, segment_name},
         },
+        keys::{Keys, MasterKey, RING_FILE, SALTS_FILE},
         media::{Access, Media, read_from, read_part},
     },
 };
 
-/// The format that this version writes, and the newest that it reads.
+/// The format of a store, and that of an encrypted one, the newest that this version reads.
 const FORMAT: u32 = 1;
+const ENCRYPTED: u32 = 2;
 const MAGIC: &str = "memory-store";
 pub(crate) const FORMAT_FILE: &str = "FORMAT";
 /// Limit on the bytes of `FORMAT`, above those of any version.
@@ -35,7 +38,7 @@ pub(crate) const LEASE_FILE: &str = "LEASE";
 pub(crate) const LOG: &str = "log";
 pub(crate) const CACHE: &str = "cache";
 /// Files next to the log; with all directories, anything else under their names is refused.
-const FILES: [&str; 4] = [FORMAT_FILE, WATERMARK_FILE, LOCK_FILE, LEASE_FILE];
+const FILES: [&str; 6] = [FORMAT_FILE, WATERMARK_FILE, LOCK_FILE, LEASE_FILE, RING_FILE, SALTS_FILE];
 const DIRECTORIES: [&str; 9] = [
     LOG,
     CACHE,
@@ -53,6 +56,17 @@ const DIRECTORIES: [&str; 9] = [
 pub(crate) struct Directory {
     pub(crate) path: PathBuf,
     pub(crate) id: StoreId,
+    /// True if `FORMAT` says that the store is encrypted.
+    pub(crate) is_encrypted: bool,
+    /// Keys of an encrypted store, once they were [opened](Self::unlock).
+    pub(crate) keys: Keys,
+}
+
+/// Contents of `FORMAT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) id: StoreId,
+    pub(crate) is_encrypted: bool,
 }
 
 impl Directory {
@@ -73,15 +87,23 @@ impl Directory {
     /// Opens a store read-only.
     pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
         check(media, path)?;
-        let id = match read_format(media, path)? {
-            Some(id) => id,
+        let Format { id, is_encrypted } = match read_format(media, path)? {
+            Some(format) => format,
             None => {
                 let error = lacks_format(media, path, "it holds no file FORMAT");
                 // Another process may have finished making the store since.
                 read_format(media, path)?.ok_or(error)?
             }
         };
-        Ok(Self { path: path.to_owned(), id })
+        Ok(Self { path: path.to_owned(), id, is_encrypted, keys: Keys::default() })
+    }
+
+    /// Opens the keys of an encrypted store.
+    pub(crate) fn unlock(&mut self, media: &Arc<dyn Media>, key: Option<&MasterKey>) -> Result<(), StoreError> {
+        if self.is_encrypted {
+            self.keys = Keys::open(media, &self.path, self.id, key)?;
+        }
+        Ok(())
     }
 }
 
@@ -150,8 +172,8 @@ fn lacks_format(media: &dyn Media, path: &Path, why: &str) -> StoreError {
     StoreError::Damaged { place: path.into(), why: format!("{why}, beside a log with segments: run `memory doctor`") }
 }
 
-/// The store's name from `FORMAT`; `None` when there is no such file.
-pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreError> {
+/// The contents of `FORMAT`; `None` when there is no such file.
+pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<Format>, StoreError> {
     let file = path.join(FORMAT_FILE);
     let bytes = match media.open(&file, Access::Read) {
         Ok(open) => read_part(&*open, 0, FORMAT_BYTES).map_err(io_error("read", &file))?,
@@ -169,11 +191,14 @@ pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<Store
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|number| number.parse().ok());
     match format {
         // A newer version may have another layout after this line.
-        Some(found) if found > FORMAT => Err(StoreError::NewerFormat { place: path.into(), found, supported: FORMAT }),
-        Some(FORMAT) => {
+        Some(found) if found > ENCRYPTED => {
+            Err(StoreError::NewerFormat { place: path.into(), found, supported: ENCRYPTED })
+        }
+        Some(found @ (FORMAT | ENCRYPTED)) => {
             let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(parse_id);
             let id = id.ok_or_else(|| damaged("it names no store"))?;
-            if text == format_text(id) { Ok(Some(id)) } else { Err(damaged("its checksum does not match")) }
+            let format = Format { id, is_encrypted: found == ENCRYPTED };
+            if text == format.text() { Ok(Some(format)) } else { Err(damaged("its checksum does not match")) }
         }
         _ => Err(damaged("it names no format")),
     }
@@ -184,10 +209,25 @@ pub(crate) fn is_format(text: &[u8]) -> bool {
     text.strip_prefix(MAGIC.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }
 
-/// The text of `FORMAT` for a store of this name.
-pub(crate) fn format_text(id: StoreId) -> String {
-    let body = format!("{MAGIC}\nformat {FORMAT}\nid {}\n", id_text(id));
-    format!("{body}crc32c {:08x}\n", checksum::crc32c(body.as_bytes()))
+impl Format {
+    /// The text of the file.
+    pub(crate) fn text(self) -> String {
+        let format = if self.is_encrypted { ENCRYPTED } else { FORMAT };
+        let body = format!("{MAGIC}\nformat {format}\nid {}\n", id_text(self.id));
+        format!("{body}crc32c {:08x}\n", checksum::crc32c(body.as_bytes()))
+    }
+
+    /// Replaces the file.
+    pub(crate) fn write(self, media: &dyn Media, path: &Path) -> Result<(), StoreError> {
+        let (temporary, file) = (path.join(FORMAT_TEMPORARY), path.join(FORMAT_FILE));
+        let written = media.open(&temporary, Access::Create).and_then(|open| {
+            open.write_at(self.text().as_bytes(), 0)?;
+            open.sync_all()
+        });
+        written.map_err(io_error("write", &temporary))?;
+        media.rename(&temporary, &file).map_err(io_error("write", &file))?;
+        sync_with_parent(media, path)
+    }
 }
 
 /// The name of a store in hexadecimal digits.

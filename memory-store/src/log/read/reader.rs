@@ -1,9 +1,9 @@
 //! Reads records from their places.
 
-use std::{io::ErrorKind, ops::Range, path::Path};
+use std::{io::ErrorKind, mem, ops::Range, path::Path};
 
 use memory_core::{
-    Hash, MessageKey, Node, Summary,
+    Hash, MessageKey, Node, NodeId, Summary,
     port::{NodeProof, Note, Place, StoreError},
     proof::Salt,
     view::View,
@@ -16,6 +16,7 @@ use crate::log::{
         frame::{RECORD_HEADER, parse_record, record_bytes},
         segment::{Segment, segment_name},
     },
+    keys::{Grave, is_sealed},
     media::prefetch,
     state::nodes::ReadRequest,
 };
@@ -36,6 +37,8 @@ pub(crate) struct Reader<'s> {
     mapped: Option<(u32, &'s [u8])>,
     window: Vec<u8>,
     at: Option<Location>,
+    /// The record that was decrypted last.
+    opened: Vec<u8>,
     /// End of the last record of the current run.
     until: Option<Location>,
 }
@@ -43,7 +46,7 @@ pub(crate) struct Reader<'s> {
 impl<'s> Reader<'s> {
     /// A reader of single records.
     pub(crate) fn new(segments: &'s [Segment]) -> Self {
-        Self { segments, mapped: None, window: Vec::new(), at: None, until: None }
+        Self { segments, mapped: None, window: Vec::new(), at: None, opened: Vec::new(), until: None }
     }
 
     /// A reader of `run`, from its first record to its last.
@@ -57,15 +60,20 @@ impl<'s> Reader<'s> {
 
     /// The message at `location`.
     pub(crate) fn message(&mut self, location: Location) -> Result<MessageRecord<'_>, StoreError> {
-        self.message_within(location, None)
+        self.message_within(location, None, None)
     }
 
     // Inlined: a head returned from a call is stored, and then loaded in pieces of other sizes, for which the processor
     // waits.
     #[inline(always)]
-    fn message_within(&mut self, location: Location, most: Option<u32>) -> Result<MessageRecord<'_>, StoreError> {
+    fn message_within(
+        &mut self,
+        location: Location,
+        most: Option<u32>,
+        node: Option<NodeId>,
+    ) -> Result<MessageRecord<'_>, StoreError> {
         let segments = self.segments;
-        let body = self.body(location, most)?;
+        let body = self.body(location, most, node)?;
         match codec::decode_message(body) {
             Some(Ok(message)) => Ok(message),
             Some(Err(error)) => Err(undecodable(segments, location, error)),
@@ -95,7 +103,7 @@ impl<'s> Reader<'s> {
     /// Remains of the erased message at `location`, where the message itself may still stand.
     pub(crate) fn erased(&mut self, location: Location) -> Result<ErasedMessage, StoreError> {
         let segments = self.segments;
-        let body = self.body(location, None)?;
+        let body = self.body(location, None, None)?;
         match codec::decode(body) {
             Ok(Record::ErasedMessage(erased)) => Ok(erased),
             Ok(Record::Message(message)) => message.erased().map_err(|error| undecodable(segments, location, error)),
@@ -109,7 +117,7 @@ impl<'s> Reader<'s> {
         of_kind: impl FnOnce(EventRecord<'_>) -> Option<T>,
     ) -> Result<T, StoreError> {
         let segments = self.segments;
-        let read = match codec::decode(self.body(location, None)?) {
+        let read = match codec::decode(self.body(location, None, None)?) {
             Ok(Record::Event(event)) => of_kind(event).ok_or_else(|| "another record stands here".into()),
             Ok(_) => Err("another record stands here".into()),
             Err(error) => Err(error),
@@ -176,7 +184,7 @@ impl<'s> Reader<'s> {
                 nodes.push((hidden, self.proof(wanted)?));
                 continue;
             }
-            let message = self.message_within(wanted.location, wanted.most_bytes)?;
+            let message = self.message_within(wanted.location, wanted.most_bytes, Some(wanted.node))?;
             let (mut node, proof) = (codec::BLANK, message.proof());
             fill_in(segments, wanted, message, &mut node)?;
             nodes.push((node, proof));
@@ -197,7 +205,7 @@ impl<'s> Reader<'s> {
     #[inline]
     fn prefetched(&mut self, wanted: &ReadRequest, node: &mut Node) -> Result<(), StoreError> {
         let segments = self.segments;
-        let message = self.message_within(wanted.location, wanted.most_bytes)?;
+        let message = self.message_within(wanted.location, wanted.most_bytes, Some(wanted.node))?;
         fill_in(segments, wanted, message, node)
     }
 
@@ -231,7 +239,7 @@ impl<'s> Reader<'s> {
     ) -> Result<Option<ReadRequest>, StoreError> {
         for wanted in candidates {
             let (segments, location) = (self.segments, wanted.location);
-            let body = self.body(location, None)?;
+            let body = self.body(location, None, None)?;
             let has_key = match codec::decode(body) {
                 Ok(Record::Message(message)) => message.key() == Some(key.as_str()),
                 Ok(Record::ErasedMessage(erased)) => erased.left.key.is_some_and(|erased| erased.is_of(key)),
@@ -244,9 +252,39 @@ impl<'s> Reader<'s> {
         Ok(None)
     }
 
-    /// The checked body of the record at `location`.
+    /// The checked body of the record at `location`, decrypted; `node` is that of a message, if it is known.
     #[inline]
-    fn body(&mut self, location: Location, most: Option<u32>) -> Result<&[u8], StoreError> {
+    fn body(&mut self, location: Location, most: Option<u32>, node: Option<NodeId>) -> Result<&[u8], StoreError> {
+        let (segments, mut opened) = (self.segments, mem::take(&mut self.opened));
+        let keys = segments.first().map(Segment::keys).filter(|keys| keys.is_some());
+        if let Some(keys) = keys {
+            let body = self.stored_body(location, most)?;
+            if is_sealed(body) {
+                let record = keys.open_record(body, &mut opened);
+                let record = record.map_err(|why| undecodable(segments, location, why.into()))?;
+                self.opened = opened;
+                if node.is_some_and(|node| record.node != node.get()) {
+                    return Err(undecodable(
+                        segments,
+                        location,
+                        "an encrypted message of another node stands here".into(),
+                    ));
+                }
+                return Ok(&self.opened);
+            }
+        }
+        self.stored_body(location, most)
+    }
+
+    /// What the salt of the record at `location` is overwritten with, if it is sealed with one.
+    pub(crate) fn grave(&mut self, location: Location) -> Result<Option<Grave>, StoreError> {
+        let Some(keys) = self.segments.first().map(Segment::keys) else { return Ok(None) };
+        Ok(keys.grave(self.stored_body(location, None)?))
+    }
+
+    /// The checked body of the record at `location`, as it stands in the log.
+    #[inline]
+    fn stored_body(&mut self, location: Location, most: Option<u32>) -> Result<&[u8], StoreError> {
         let segments = self.segments;
         let bytes = match self.mapped_at(location) {
             Some(bytes) => bytes,

@@ -1,6 +1,6 @@
 //! Opening a log: every segment is read, its frames are checked and applied, and a torn tail is cut.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use memory_core::port::{Place, StoreError};
 
@@ -69,9 +69,12 @@ pub(crate) enum Mode {
 /// the log is lost or the watermark is gone.
 pub(crate) fn saved(media: &dyn Media, directory: &Directory) -> Option<Saved> {
     let file = media.open(&directory.cache().join(checkpoint::FILE), Access::Read).ok()?;
-    let kept: Kept = match file.map().ok()? {
-        Some(map) => Arc::new(map),
-        None => Arc::new(read_from(&*file, 0).ok()?),
+    let kept: Kept = match file.map().ok().filter(|_| !directory.keys.is_some()) {
+        Some(Some(map)) => Arc::new(map),
+        _ => {
+            let bytes = read_from(&*file, 0).ok()?;
+            Arc::new(if directory.keys.is_some() { directory.keys.open_file(&bytes)? } else { bytes })
+        }
     };
     Saved::of(kept).filter(|saved| saved.store == directory.id)
 }
@@ -117,7 +120,7 @@ pub(crate) fn recover(
         let sealed = number != last;
         let proven = proven.filter(|proven| proven.segment == number).map(|proven| proven.offset);
         let limit = limit.filter(|limit| limit.segment == number).map(|limit| limit.offset);
-        let read = read_segment(&mut state, media, &log, number, Part { sealed, proven, limit, mode })?;
+        let read = read_segment(&mut state, media, directory, number, Part { sealed, proven, limit, mode })?;
         torn = read.torn.or(torn);
         if let Some(newer) = state.newer.take() {
             return Err(newer);
@@ -151,16 +154,17 @@ struct Part {
 fn read_segment(
     state: &mut State,
     media: &dyn Media,
-    log: &Path,
+    directory: &Directory,
     number: u32,
     Part { sealed, proven, limit, mode }: Part,
 ) -> Result<Read, StoreError> {
-    let path = segment_path(log, number);
+    let log = directory.log();
+    let path = segment_path(&log, number);
     let begun = state.segments.last().filter(|last| last.number() == number).cloned();
     let base = if begun.is_some() { state.cursor.end.offset } else { 0 };
     let segment = match &begun {
         Some(segment) => segment.clone(),
-        None => Segment::open(media, log, number, sealed)?,
+        None => Segment::open(media, (&log, &directory.keys), number, sealed)?,
     };
     if segment.is_compressed() && !sealed && mode == Mode::Write {
         let why = "only a sealed segment is compressed: the one after it is missing".into();
@@ -209,7 +213,7 @@ pub(crate) fn read_to(
     for number in end.segment..=durable.segment {
         let limit = (number == durable.segment).then_some(durable.offset);
         let part = Part { sealed: limit.is_none(), proven: limit, limit, mode: Mode::ReadOnly };
-        read_segment(state, media, &directory.log(), number, part)?;
+        read_segment(state, media, directory, number, part)?;
     }
     Ok(())
 }

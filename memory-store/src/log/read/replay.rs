@@ -8,10 +8,11 @@ use crate::log::{
     format::{
         Location,
         codec::{self, EventRecord, Record},
-        frame::{FrameHeader, FrameKind, records},
+        frame::{FrameHeader, FrameKind},
         scan::{Found, Scan},
         segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
     },
+    keys::{Keys, OpenRecord},
     state::{
         Applied, State,
         conversation::Change,
@@ -157,11 +158,12 @@ impl State {
         if header.kind == FrameKind::Filler {
             return true;
         }
-        let applied = read_frame(self, location, header, payload);
+        let applied = read_frame(self, segment.keys(), location, header, payload);
         let applied = applied.and_then(|applied| self.apply(applied).map_err(str::to_owned));
         let Err(why) = &applied else { return true };
         if self.newer.is_none() {
-            let newer = records(payload).filter_map(|record| codec::newer(record.ok()?.1)).next();
+            let newer =
+                segment.keys().records(header, payload).filter_map(|record| codec::newer(&record.ok()?.body)).next();
             self.newer = newer.map(|(kind, version)| StoreError::NewerRecord {
                 place: Place::from(segment.path()).offset(u64::from(offset)),
                 kind,
@@ -184,19 +186,25 @@ impl State {
 }
 
 /// Decodes the changes of a frame.
-fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u8]) -> Result<Applied, String> {
+fn read_frame(
+    state: &State,
+    keys: &Keys,
+    frame: Location,
+    header: &FrameHeader,
+    payload: &[u8],
+) -> Result<Applied, String> {
     let mut applied = Applied {
         conversation: header.conversation,
         opened: None,
         nodes_before: header.nodes_before,
         changes: Vec::new(),
     };
-    for record in records(payload) {
-        let (range, body) = record?;
+    for record in keys.records(header, payload) {
+        let OpenRecord { range, body, .. } = record?;
         let offset = u32::try_from(range.start).ok().and_then(|within| frame.offset.checked_add(within));
         let offset = offset.ok_or("a record stands after the end of any segment")?;
         let location = Location { segment: frame.segment, offset };
-        let change = match codec::decode(body).map_err(|error| error.0)? {
+        let change = match codec::decode(&body).map_err(|error| error.0)? {
             Record::Opened(opening) if header.conversation == header.lsn => {
                 applied.opened = Some((opening, location));
                 continue;
@@ -220,7 +228,10 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
                 EventRecord::ErasedSummary { id, level, span } => {
                     Change::Summary { id, level, span, location, is_erased: true }
                 }
-                EventRecord::Erasure(erasure) => Change::Erasure { erasure, location },
+                EventRecord::Erasure(erasure) => {
+                    keys.forget_salts();
+                    Change::Erasure { erasure, location }
+                }
                 EventRecord::Disabling(change) => Change::Disabled { change, location },
                 EventRecord::ErasedNote(id) => Change::Note { id, location },
                 EventRecord::View(view) => Change::View { id: view.id, location },

@@ -247,7 +247,8 @@ impl Survey<'_> {
                 Ok(())
             }
             Piece::Frame { header, payload, broken, .. } => {
-                let reading = Reading::new(header, payload, *broken);
+                let keys = &self.source.keys;
+                let reading = Reading::new(keys, header, payload, *broken);
                 let Err(why) = self.check_place(&segment.path, offset, header) else {
                     return self.apply_frame(segment, offset, bytes, header, reading);
                 };

@@ -82,6 +82,19 @@ pub(crate) enum Change {
 impl Change {
     /// Turns an offset in the frame, which stands at `frame`, into a location in the log.
     pub(crate) fn locate(&mut self, frame: Location) {
+        if let Some(location) = self.location() {
+            *location = Location { segment: frame.segment, offset: location.offset.saturating_add(frame.offset) };
+        }
+    }
+
+    /// Changes its offset in a frame that has no place yet.
+    pub(crate) fn move_within(&mut self, moved: impl Fn(usize) -> usize) {
+        if let Some(location) = self.location() {
+            location.offset = u32::try_from(moved(location.offset as usize)).unwrap_or(u32::MAX);
+        }
+    }
+
+    fn location(&mut self) -> Option<&mut Location> {
         if let Self::Node { location, .. }
         | Self::ErasedNode { location, .. }
         | Self::Erasure { location, .. }
@@ -91,8 +104,9 @@ impl Change {
         | Self::View { location, .. }
         | Self::Note { location, .. } = self
         {
-            *location = Location { segment: frame.segment, offset: location.offset.saturating_add(frame.offset) };
+            return Some(location);
         }
+        None
     }
 }
 

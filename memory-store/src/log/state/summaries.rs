@@ -267,6 +267,11 @@ impl Summaries {
         self.find_unerased(id).map(Slot::location)
     }
 
+    /// Locations of the erased ones, whose records may still stand in the log.
+    pub(crate) fn erased_locations(&self) -> Vec<Location> {
+        self.slots.iter_from(0).filter(|slot| slot.is_erased).map(Slot::location).collect()
+    }
+
     /// Locations of all summaries after the first `skip`.
     pub(crate) fn locations(&self, skip: usize) -> Vec<Location> {
         let behind = self.slots.iter_from(skip.min(self.slots.len()));

@@ -17,7 +17,10 @@ use super::{
     super::{
         read::reader::Reader,
         state::{conversation::Conversation, nodes::ReadRequest},
-        upkeep::verify::verify,
+        upkeep::{
+            shred::{erasures, shred},
+            verify::verify,
+        },
         write::request::Request,
     },
     LogStore, prepare, read_records,
@@ -114,7 +117,10 @@ impl Store for LogStore {
         Box::pin(async move {
             let bytes = events.iter().map(event_bytes).sum();
             let (owner, conversation) = (owner.cloned(), conversation.clone());
-            self.write(bytes, |reply| Request::Record { owner, conversation, events, reply }).await
+            let erasures = erasures(&self.shared, &events);
+            let recorded = self.write(bytes, |reply| Request::Record { owner, conversation, events, reply }).await?;
+            shred(&self.shared, &erasures)?;
+            Ok(recorded)
         })
     }
 

@@ -350,11 +350,11 @@ fn a_segment_cut_at_a_frame_is_noticed() {
 fn a_newer_store_is_refused() {
     let dir = sample_store();
     edit(&dir.path().join("FORMAT"), |bytes| {
-        let text = String::from_utf8(bytes.clone()).unwrap().replace("format 1", "format 2");
+        let text = String::from_utf8(bytes.clone()).unwrap().replace("format 1", "format 3");
         *bytes = text.into_bytes();
     });
     for error in [open(dir.path()).unwrap_err(), LogStore::open_read_only(dir.path()).unwrap_err()] {
-        assert!(matches!(error, StoreError::NewerFormat { found: 2, supported: 1, .. }), "{error:?}");
+        assert!(matches!(error, StoreError::NewerFormat { found: 3, supported: 2, .. }), "{error:?}");
     }
 }
 

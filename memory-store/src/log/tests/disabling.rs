@@ -110,11 +110,19 @@ fn a_change_is_there_or_not_whatever_operation_of_it_fails() {
 fn doctor_finds_it_whole_and_salvage_keeps_it() {
     let disk = empty_disk();
     perform_all(&open(&disk).unwrap(), &changes());
-    let media: &dyn Media = &disk;
-    let diagnosis = crate::log::upkeep::doctor::examine_on(media, Path::new(PATH), &()).unwrap();
+    let media: Arc<dyn Media> = Arc::new(disk.clone());
+    let diagnosis = crate::log::upkeep::doctor::examine_on(&media, Path::new(PATH), &()).unwrap();
     assert!(diagnosis.is_whole(), "{diagnosis:?}");
     let target = Path::new("/disk/saved");
-    crate::log::upkeep::salvage::salvage_on(media, Path::new(PATH), target, 4096, &()).unwrap();
+    crate::log::upkeep::salvage::salvage_on(
+        &media,
+        Path::new(PATH),
+        target,
+        4096,
+        crate::log::store::tested::key(),
+        &(),
+    )
+    .unwrap();
     let saved = LogStore::open_on(Arc::new(disk.clone()), target, super::sample::tiny_segments()).unwrap();
     check(&saved, &changes(), "salvaged");
 }

@@ -226,7 +226,7 @@ pub(super) fn operations() -> usize {
 }
 
 #[test]
-fn lossless_whatever_operation_the_power_fails_at() {
+pub(super) fn lossless_whatever_operation_the_power_fails_at() {
     let kinds = [Unsynced::Lost, Unsynced::Kept].into_iter().chain((0..4).map(Unsynced::Mixed));
     let operations = operations();
     for unsynced in kinds {

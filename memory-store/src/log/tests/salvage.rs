@@ -25,6 +25,7 @@ use crate::{
             segment::{SEGMENT_HEADER, SegmentHeader},
         },
         media::{self, Disk, sim::SimDisk},
+        store::tested,
         upkeep::salvage::salvage_on,
     },
 };
@@ -32,7 +33,14 @@ use crate::{
 pub(super) fn rescue(dir: &Path) -> Result<(SalvageReport, tempfile::TempDir), RescueError> {
     let target = tempfile::tempdir().unwrap();
     let before = files_in(dir);
-    let report = salvage_on(&Disk, dir, &target.path().join("new"), 4 << 10, &());
+    let report = salvage_on(
+        &(Arc::new(Disk) as Arc<dyn media::Media>),
+        dir,
+        &target.path().join("new"),
+        4 << 10,
+        tested::key(),
+        &(),
+    );
     assert_eq!(files_in(dir), before, "salvage leaves the source as it is");
     report.map(|report| (report, target))
 }
@@ -337,8 +345,15 @@ fn counts_of_lost_nodes_that_lie_ask_for_no_memory() {
         let mut payload = Payload::default();
         payload.push(&codec::encode_lost(count).unwrap());
         let length = u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap();
-        let header =
-            FrameHeader { kind: FrameKind::Batch, conversation: 1, lsn, nodes_before, payload: length, durable: 64 };
+        let header = FrameHeader {
+            kind: FrameKind::Batch,
+            conversation: 1,
+            lsn,
+            nodes_before,
+            key_epoch: 0,
+            payload: length,
+            durable: 64,
+        };
         let place = Place { store, segment: last, offset: u32::try_from(bytes.len()).unwrap() };
         payload.finish(&header, &place, bytes);
     }
@@ -431,7 +446,15 @@ fn bad_sectors_cost_what_was_in_them() {
     // Frames of some 400 bytes: a sector of 512 bytes touches three at most.
     let file = Path::new("/disk/store").join(segment(2));
     disk.spoil(&file, 1_500);
-    let report = salvage_on(&disk, Path::new("/disk/store"), Path::new("/disk/new"), 4 << 10, &()).unwrap();
+    let report = salvage_on(
+        &(Arc::new(disk.clone()) as Arc<dyn media::Media>),
+        Path::new("/disk/store"),
+        Path::new("/disk/new"),
+        4 << 10,
+        tested::key(),
+        &(),
+    )
+    .unwrap();
     let findings = &report.source.findings;
     assert!(!findings.is_empty(), "it is noticed");
     assert!(findings.iter().all(|one| one.path == file && (900..2_000).contains(&one.offset)), "{findings:?}");

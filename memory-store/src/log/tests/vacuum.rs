@@ -341,7 +341,7 @@ fn check_noted(store: &LogStore, context: &str) -> [bool; 2] {
 }
 
 #[test]
-fn messages_that_are_notes_become_notes() {
+pub(super) fn messages_that_are_notes_become_notes() {
     for options in kinds() {
         let disk = empty_disk();
         let (store, other) = (open(&disk).unwrap(), open(&disk).unwrap());

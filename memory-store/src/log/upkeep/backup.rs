@@ -24,9 +24,10 @@ use crate::log::{
         scan::{Found, Scan},
         segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
     },
-    media::{Access, DirLock, Media},
+    keys::{self, Keys, RING_FILE, SALTS_FILE},
+    media::{Access, DirLock, Media, read_from},
     read::{
-        directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
+        directory::{Directory, FORMAT_FILE, Format, make_dir, sync_dir},
         survey::read_image,
     },
     state::damage::Damage,
@@ -118,7 +119,8 @@ pub(crate) fn backup_on(
     };
     backup.nothing_is_missing(&segments, &shared.directory.path)?;
     backup.look()?;
-    backup.format(&format_text(shared.directory.id))?;
+    let Directory { id, is_encrypted, .. } = shared.directory;
+    backup.whole(FORMAT_FILE, Format { id, is_encrypted }.text().as_bytes())?;
     let lengths = lengths(&segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
     let total = lengths.iter().sum();
     let mut done = 0;
@@ -129,12 +131,20 @@ pub(crate) fn backup_on(
         backup.segment(shared, segment, (length, end, is_last), &|read| progress.report(done + read, total))?;
         done += length;
     }
+    if is_encrypted {
+        backup.keys(shared)?;
+    }
     // Damage outside all segments.
     backup.report.damage.append(&mut backup.known);
     let segment = segments.last().map_or(0, Segment::number);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let taken = Timestamp::from_millis(i64::try_from(now).unwrap_or(i64::MAX));
     backup.finish(target, Manifest { store: shared.directory.id, taken, segment, end, files: Vec::new() })
+}
+
+/// True for the path of a file that stands next to the log.
+fn is_next_to_log(path: &str) -> bool {
+    [FORMAT_FILE, RING_FILE, SALTS_FILE].contains(&path)
 }
 
 /// Name of a segment in a backup.
@@ -198,10 +208,21 @@ impl Backup<'_> {
         Ok(())
     }
 
-    fn format(&mut self, text: &str) -> Result<(), RescueError> {
-        let hash = Hash::from_bytes(*blake3::hash(text.as_bytes()).as_bytes());
-        let entry = Entry { hash, bytes: text.len() as u64, path: FORMAT_FILE.to_owned() };
-        self.keep(entry, |media, dir, name| Ok(write_file(media, dir, name, text.as_bytes())?))
+    /// Backs up a file of these contents.
+    fn whole(&mut self, path: &str, contents: &[u8]) -> Result<(), RescueError> {
+        let hash = Hash::from_bytes(*blake3::hash(contents).as_bytes());
+        let entry = Entry { hash, bytes: contents.len() as u64, path: path.to_owned() };
+        self.keep(entry, |media, dir, name| Ok(write_file(media, dir, name, contents)?))
+    }
+
+    /// Backs up the keys of an encrypted store. Salts are copied last: those of all segments are there by then.
+    fn keys(&mut self, shared: &Shared) -> Result<(), RescueError> {
+        for name in [RING_FILE, SALTS_FILE] {
+            let path = shared.directory.path.join(name);
+            let contents = shared.media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0));
+            self.whole(name, &contents.map_err(io_error("read", &path))?)?;
+        }
+        Ok(())
     }
 
     fn segment(
@@ -264,13 +285,13 @@ impl Backup<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
             opened => opened.map_err(io_error("read", &copy))?,
         };
-        Ok(contents.starts_with(&image(&Segment::new(segment, &copy, file), u32::MAX)?))
+        Ok(contents.starts_with(&image(&Segment::new(segment, &copy, file, &Keys::default()), u32::MAX)?))
     }
 
     /// Refuses to begin when a file of the earlier backup is missing, since segments are never removed.
     fn nothing_is_missing(&self, segments: &[Segment], store: &Path) -> Result<(), RescueError> {
         let there: Vec<String> = segments.iter().map(|segment| stored_path(segment.number())).collect();
-        let is_there = |path: &String| path == FORMAT_FILE || there.contains(path);
+        let is_there = |path: &String| is_next_to_log(path) || there.contains(path);
         let earlier = self.earlier.iter().flat_map(|earlier| &earlier.files);
         match earlier.map(|file| &file.path).find(|path| !is_there(path)) {
             Some(missing) => Err(RescueError::WouldLoseRecords { path: store.join(missing) }),
@@ -307,8 +328,13 @@ impl Backup<'_> {
         sync_dir(self.media, target)?;
         let needed: Vec<String> = manifest.files.iter().map(Entry::stored).collect();
         for name in self.there.keys().filter(|name| !needed.contains(name)) {
+            let path = self.dir.join(name);
+            if name.starts_with(SALTS_FILE) || name.starts_with(RING_FILE) {
+                // Keys of what was erased since.
+                keys::overwrite(self.media, &path)?;
+            }
             // A leftover takes space and does no harm; the next backup tries again.
-            match self.media.remove(&self.dir.join(name)) {
+            match self.media.remove(&path) {
                 Ok(()) => self.report.removed += 1,
                 Err(error) => tracing::debug!(%error, name, "a file of an earlier backup cannot be removed"),
             }

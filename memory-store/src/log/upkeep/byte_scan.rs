@@ -8,10 +8,17 @@ use std::{
 
 use aho_corasick::AhoCorasick;
 use memory_core::port::Progress;
+use memory_files::{DataFile, Links};
 
 use crate::log::{
-    format::compressed::CompressedSegment,
-    media::{Access, Disk, Media},
+    format::{
+        compressed::CompressedSegment,
+        scan::{Found, Scan},
+        segment::{Segment, SegmentHeader},
+    },
+    keys::Keys,
+    media::{Access, Disk, Media, MediaFile, read_from},
+    store::LogStore,
 };
 
 /// Texts that are looked for together, in a time that does not grow with their number.
@@ -59,9 +66,23 @@ pub struct FoundBytes {
 /// If a directory cannot be listed, a file cannot be read, or a compressed segment is damaged. Files that are removed
 /// meanwhile are passed over.
 pub fn scan_bytes(dir: &Path, texts: &[Vec<u8>], progress: &dyn Progress) -> io::Result<FoundBytes> {
+    scan_encrypted(dir, texts, &Keys::default(), progress)
+}
+
+impl LogStore {
+    /// [`scan_bytes`] of the files of this store or its backups, which also decrypts what is encrypted with its keys.
+    ///
+    /// # Errors
+    /// As for [`scan_bytes`].
+    pub fn scan_bytes(&self, dir: &Path, texts: &[Vec<u8>], progress: &dyn Progress) -> io::Result<FoundBytes> {
+        scan_encrypted(dir, texts, &self.shared.directory.keys, progress)
+    }
+}
+
+fn scan_encrypted(dir: &Path, texts: &[Vec<u8>], keys: &Keys, progress: &dyn Progress) -> io::Result<FoundBytes> {
     let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
     let patterns = TextSet::new(texts)?;
-    let mut search = Search { patterns, longest, found: FoundBytes::default() };
+    let mut search = Search { patterns, longest, keys: keys.clone(), found: FoundBytes::default() };
     let mut files = Vec::new();
     list(dir, &mut files)?;
     let total = files.iter().map(|(_, bytes)| *bytes).sum();
@@ -100,6 +121,7 @@ struct Search {
     patterns: TextSet,
     /// Length of the longest text.
     longest: usize,
+    keys: Keys,
     found: FoundBytes,
 }
 
@@ -112,7 +134,44 @@ impl Search {
             let place = |at| u32::try_from(at).unwrap_or(u32::MAX);
             self.stream(path, |buffer, at| compressed.read_at(&*file, place(at), buffer))?;
         }
+        if self.keys.is_some() { self.decrypted(path, &*file) } else { Ok(()) }
+    }
+
+    /// Searches what an encrypted file holds: records of a segment, a checkpoint, or a derived file.
+    fn decrypted(&mut self, path: &Path, file: &dyn MediaFile) -> io::Result<()> {
+        let mut begin = [0; 64];
+        let read = file.read_at(&mut begin, 0)?;
+        let begin = begin.get(..read).unwrap_or_default();
+        if begin.starts_with(&DataFile::MAGIC) {
+            // One that cannot be decrypted is of no use to anybody.
+            if let Ok(data) = DataFile::open(path, Links::Refuse, &self.keys.files()) {
+                let size = data.size()?;
+                self.stream(path, |buffer, at| {
+                    let length = usize::try_from(size.saturating_sub(at)).unwrap_or(usize::MAX).min(buffer.len());
+                    data.read_exact_at(buffer.get_mut(..length).unwrap_or_default(), at).map(|()| length)
+                })?;
+            }
+            return Ok(());
+        }
+        if let Some(contents) = self.keys.open_file(&read_from(file, 0)?) {
+            self.piece(path, &contents);
+            return Ok(());
+        }
+        let Ok(header) = SegmentHeader::parse(begin) else { return Ok(()) };
+        let image = Segment::new(header.number, path, Disk.open(path, Access::Read)?, &self.keys).image()?;
+        let keys = self.keys.clone();
+        for found in Scan::new(&image, header.store, header.number, true) {
+            let Found::Frame { header, payload, .. } = found else { continue };
+            keys.records(&header, payload).flatten().for_each(|record| self.piece(path, &record.body));
+        }
         Ok(())
+    }
+
+    fn piece(&mut self, path: &Path, piece: &[u8]) {
+        self.found.bytes += piece.len() as u64;
+        for found in self.patterns.found_in(piece) {
+            self.found.found.insert((found, path.to_owned()));
+        }
     }
 
     /// Searches what `read` gives, in pieces that overlap by the longest text.

@@ -6,12 +6,14 @@ use std::{
     io::ErrorKind,
     ops::RangeInclusive,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use memory_core::{
     ConversationId, Hash, NodeId, NodeRange, NoteId, SummaryId, ViewId,
     port::{Progress, StoreError},
 };
+use memory_files::DataFile;
 
 use super::{
     merkle::{MerkleBuilder, Remembered, Standing},
@@ -21,6 +23,7 @@ use crate::{
     derived::{NAMED_BY, is_of_store},
     log::{
         format::{codec::Past, frame::StoreId},
+        keys::{self, MasterKey},
         media::{Access, Disk, Media},
         read::survey::{Part, RawFinding, Source, Surveyed, Tail, Visitor, run, survey},
         state::damage::TornTail,
@@ -207,11 +210,48 @@ impl fmt::Display for Finding {
 /// # Errors
 /// Where there is no store, or one of a newer format. Damage is not an error; it is in the result.
 pub fn examine(path: impl AsRef<Path>, progress: &dyn Progress) -> Result<Diagnosis, RescueError> {
-    examine_on(&Disk, path.as_ref(), progress)
+    examine_with(path, None, progress)
 }
 
-pub(crate) fn examine_on(media: &dyn Media, path: &Path, progress: &dyn Progress) -> Result<Diagnosis, RescueError> {
-    let source = Source::find(media, path)?;
+/// [`examine`] of a store that may be encrypted.
+///
+/// # Errors
+/// [`StoreError::Key`] if the key of an encrypted store is missing or another one, and as for [`examine`].
+pub fn examine_with(
+    path: impl AsRef<Path>,
+    key: Option<&MasterKey>,
+    progress: &dyn Progress,
+) -> Result<Diagnosis, RescueError> {
+    let media: Arc<dyn Media> = Arc::new(Disk);
+    examine_source(&*media, unlocked(&media, path.as_ref(), key)?, progress)
+}
+
+/// The files of a store, with its keys.
+pub(super) fn unlocked(media: &Arc<dyn Media>, path: &Path, key: Option<&MasterKey>) -> Result<Source, RescueError> {
+    #[cfg(test)]
+    let key = key.or(crate::log::store::tested::key());
+    let mut source = Source::find(&**media, path)?;
+    source.unlock(media, key)?;
+    Ok(source)
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn examine_on(
+    media: &Arc<dyn Media>,
+    path: &Path,
+    progress: &dyn Progress,
+) -> Result<Diagnosis, RescueError> {
+    examine_source(&**media, unlocked(media, path, None)?, progress)
+}
+
+pub(super) fn examine_source(
+    media: &dyn Media,
+    source: Source,
+    progress: &dyn Progress,
+) -> Result<Diagnosis, RescueError> {
+    if source.is_encrypted && !source.keys.is_some() {
+        return Err(keys::missing(&source.path).into());
+    }
     let mut remembered = Remembered::new();
     let doctor = loop {
         let mut doctor = Doctor { remembered: remembered.clone(), ..Doctor::default() };
@@ -463,7 +503,8 @@ fn caches(media: &dyn Media, path: &Path, store: StoreId) -> (Vec<PathBuf>, Vec<
         let is_stale = |path: &PathBuf| {
             let mut header = [0; NAMED_BY];
             let read = media.open(path, Access::Read).and_then(|file| file.read_at(&mut header, 0));
-            read.is_ok() && !is_of_store(&header, store)
+            // Who wrote an encrypted file shows only with its key.
+            read.is_ok() && !header.starts_with(&DataFile::MAGIC) && !is_of_store(&header, store)
         };
         stale.extend(files.filter(is_stale));
     }

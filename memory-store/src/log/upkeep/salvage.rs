@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use memory_core::{
@@ -11,7 +12,7 @@ use memory_core::{
 };
 
 use super::{
-    doctor::{ConversationLabel, Diagnosis, examine_on},
+    doctor::{ConversationLabel, Diagnosis, examine_source, unlocked},
     enclosing::check_outside,
     rescue::{RescueError, make_empty_dir, write_file},
 };
@@ -22,10 +23,11 @@ use crate::log::{
         frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, Place, StoreId},
         segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
     },
+    keys::{Keys, MasterKey, Slots},
     media::{Disk, Media},
     read::{
-        directory::{FORMAT_FILE, format_text, make_dir, sync_dir},
-        survey::{Part, RawFinding, Source, Surveyed, Tail, Visitor, survey},
+        directory::{FORMAT_FILE, Format, make_dir, sync_dir},
+        survey::{Part, RawFinding, Surveyed, Tail, Visitor, survey},
     },
     state::damage::TornTail,
 };
@@ -62,18 +64,34 @@ pub fn salvage(
     target: impl AsRef<Path>,
     progress: &dyn Progress,
 ) -> Result<SalvageReport, RescueError> {
+    salvage_with(source, target, None, progress)
+}
+
+/// [`salvage`] of a store that may be encrypted. The new store is encrypted if the old one is, under the same master
+/// key and with new keys of its own.
+///
+/// # Errors
+/// [`StoreError::Key`] if the key of an encrypted store is missing or another one, and as for [`salvage`].
+pub fn salvage_with(
+    source: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    key: Option<&MasterKey>,
+    progress: &dyn Progress,
+) -> Result<SalvageReport, RescueError> {
     check_outside(Some(source.as_ref()), target.as_ref())?;
-    salvage_on(&Disk, source.as_ref(), target.as_ref(), SEGMENT_BYTES, progress)
+    salvage_on(&(Arc::new(Disk) as Arc<dyn Media>), source.as_ref(), target.as_ref(), SEGMENT_BYTES, key, progress)
 }
 
 pub(crate) fn salvage_on(
-    media: &dyn Media,
+    shared: &Arc<dyn Media>,
     source: &Path,
     target: &Path,
     segment_bytes: usize,
+    key: Option<&MasterKey>,
     progress: &dyn Progress,
 ) -> Result<SalvageReport, RescueError> {
-    let diagnosis = examine_on(media, source, progress)?;
+    let media: &dyn Media = &**shared;
+    let diagnosis = examine_source(media, unlocked(shared, source, key)?, progress)?;
     make_empty_dir(media, target)?;
     let log = target.join("log");
     make_dir(media, &log)?;
@@ -84,14 +102,21 @@ pub(crate) fn salvage_on(
         ConversationLabel::Named(name) => Some(name.clone()),
         ConversationLabel::Nameless(_) => None,
     });
-    let mut salvager =
-        Salvager { taken: taken.collect(), numbers: HashMap::new(), log: NewLog::new(media, log, id, segment_bytes) };
-    survey(media, &Source::find(media, source)?, Tail::Searched, progress, &mut salvager)?;
+    let source = unlocked(shared, source, key)?;
+    let is_encrypted = source.is_encrypted;
+    let keys = match key.filter(|_| is_encrypted) {
+        Some(key) => Keys::create(shared, target, id, key, false)?,
+        None => Keys::default(),
+    };
+    let log = NewLog { keys, slots: Slots::default(), ..NewLog::new(media, log, id, segment_bytes) };
+    let mut salvager = Salvager { taken: taken.collect(), numbers: HashMap::new(), log };
+    survey(media, &source, Tail::Searched, progress, &mut salvager)?;
     salvager.log.finish()?;
     // `FORMAT` is written last, since it makes the directory a store.
-    write_file(media, target, FORMAT_FILE, format_text(id).as_bytes())?;
+    write_file(media, target, FORMAT_FILE, Format { id, is_encrypted }.text().as_bytes())?;
     sync_dir(media, target)?;
-    Ok(SalvageReport { source: diagnosis, target: examine_on(media, target, progress)? })
+    let target = examine_source(media, unlocked(shared, target, key)?, progress)?;
+    Ok(SalvageReport { source: diagnosis, target })
 }
 
 struct Salvager<'m> {
@@ -161,10 +186,6 @@ fn whole_records(frame: &Surveyed<'_>) -> Result<Payload, StoreError> {
     let mut payload = Payload::default();
     // The opening of a fork was rewritten, and so was one whose name is taken.
     let keeps_name = frame.past.is_none() && (frame.opened.is_some() || frame.reading.opened.is_none());
-    if frame.reading.is_whole() && keeps_name {
-        payload.push(frame.reading.payload());
-        return Ok(payload);
-    }
     let mut lost = 0;
     let mut failed = None;
     let mut push_lost = |payload: &mut Payload, lost: &mut u64| match std::mem::take(lost) {
@@ -199,29 +220,50 @@ struct NewLog<'m> {
     next_lsn: u64,
     segment_bytes: usize,
     bytes: Vec<u8>,
+    keys: Keys,
+    slots: Slots,
 }
 
 impl<'m> NewLog<'m> {
     fn new(media: &'m dyn Media, dir: PathBuf, store: StoreId, segment_bytes: usize) -> Self {
         let header = SegmentHeader { store, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
-        Self { media, dir, header, next_lsn: 1, segment_bytes, bytes: header.encode() }
+        Self {
+            media,
+            dir,
+            header,
+            next_lsn: 1,
+            segment_bytes,
+            bytes: header.encode(),
+            keys: Keys::default(),
+            slots: Slots::default(),
+        }
     }
 
     /// Adds a frame of the conversation of this number, or of one that it opens; returns the number.
-    fn push(&mut self, conversation: Option<u64>, nodes_before: u64, payload: Payload) -> Result<u64, StoreError> {
-        if self.holds_frames() && self.bytes.len().saturating_add(payload.frame_bytes()) > self.segment_bytes {
-            self.seal()?;
-        }
+    fn push(&mut self, conversation: Option<u64>, nodes_before: u64, mut payload: Payload) -> Result<u64, StoreError> {
         let lsn = self.next_lsn;
-        let header = FrameHeader {
+        let mut header = FrameHeader {
             kind: FrameKind::Batch,
             conversation: conversation.unwrap_or(lsn),
             lsn,
             nodes_before,
-            payload: u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap_or(u32::MAX),
+            key_epoch: self.keys.current(),
+            payload: 0,
             // The whole segment is synced at once.
             durable: SEGMENT_HEADER,
         };
+        if header.key_epoch > 0 {
+            let plain = payload.get(FRAME_HEADER..payload.frame_bytes());
+            if let Some(wanted) = self.slots.wanted(Keys::salted(plain)) {
+                self.slots.add(self.keys.reserve(wanted).map_err(|failure| StoreError::from(&failure))?);
+            }
+            let sealed = self.keys.seal(&header, plain, &mut self.slots).map_err(|why| unwritable(why.into()))?;
+            payload = sealed.payload;
+        }
+        if self.holds_frames() && self.bytes.len().saturating_add(payload.frame_bytes()) > self.segment_bytes {
+            self.seal()?;
+        }
+        header.payload = u32::try_from(payload.frame_bytes() - FRAME_HEADER).unwrap_or(u32::MAX);
         let place = Place { store: self.header.store, segment: self.header.number, offset: self.end() };
         payload.finish(&header, &place, &mut self.bytes);
         self.next_lsn += 1;

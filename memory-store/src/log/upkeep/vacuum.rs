@@ -15,14 +15,16 @@ use self::{
     erasing::Erasing,
     noted::Noted,
     renewed::{Replacement, renewed},
-    rewrite::{Rewriting, Rewritten},
+    rewrite::{Rewriting, Rewritten, SaltSource},
 };
 use crate::log::{
     failure::io_error,
     format::{
         compressed::{CompressionOptions, compress_segment},
+        frame::StoreId,
         segment::{Segment, segment_name, segment_path},
     },
+    keys::{Keys, Slots},
     media::{Access, Media},
     read::{
         recovery::read_to,
@@ -32,6 +34,9 @@ use crate::log::{
     write::{checkpointer, lock::Lock, shared::Shared},
 };
 
+/// Longest wait for the write lock.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Suffix of a segment's new file until it replaces the old one.
 const NEW: &str = ".new";
 
@@ -39,6 +44,8 @@ const NEW: &str = ".new";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VacuumOptions {
     compression: Compression,
+    /// Epoch of the key that all frames get, 0 for none.
+    epoch: Option<u32>,
 }
 
 /// Encoding that segments get.
@@ -55,13 +62,18 @@ impl VacuumOptions {
     /// decompression of a block.
     #[must_use]
     pub fn compress(options: CompressionOptions) -> Self {
-        Self { compression: Compression::Compress(options) }
+        Self { compression: Compression::Compress(options), epoch: None }
     }
 
     /// Turns compressed segments back into plain ones.
     #[must_use]
     pub fn expand() -> Self {
-        Self { compression: Compression::Expand }
+        Self { compression: Compression::Expand, epoch: None }
+    }
+
+    /// Encrypts all frames with the key of an epoch, or not at all for 0.
+    pub(crate) fn encrypted_with(epoch: u32) -> Self {
+        Self { epoch: Some(epoch), ..Self::default() }
     }
 }
 
@@ -103,7 +115,7 @@ pub(crate) fn wants_seal(shared: &Shared) -> Result<bool, StoreError> {
     };
     let mut image = read(last)?;
     image.truncate(end.offset as usize);
-    let holds_erased = erasing.found(shared.directory.id, last.number(), &image).next().is_some();
+    let holds_erased = erasing.found(named(shared), last.number(), &image).next().is_some();
     Ok(holds_erased || may_note(shared)?)
 }
 
@@ -141,17 +153,24 @@ fn vacuum_once(
     let sealed: Vec<&Segment> = segments.iter().filter(|segment| segment.number() < end.segment).collect();
     // Read once, from the end, to find what is alive, and once more to write.
     let total = 2 * sealed.len() as u64;
-    let mut alive = Alive::default();
+    let (mut alive, mut salts) = (Alive::default(), Vec::new());
     for (done, segment) in segments.iter().rev().enumerate() {
         let mut image = read(segment)?;
         if segment.number() == end.segment {
             image.truncate(end.offset as usize);
         }
-        alive.note(shared.directory.id, segment.number(), &image);
-        noted.look(shared.directory.id, segment.number(), &image, segment.number() < end.segment);
+        alive.note(named(shared), segment.number(), &image);
+        noted.look(named(shared), segment.number(), &image, segment.number() < end.segment);
+        if shared.directory.keys.is_some() && !erasing.is_empty() {
+            salts.extend(erasing.found(named(shared), segment.number(), &image).flatten());
+        }
         progress.report(done as u64, total);
     }
+    // The keys of what is erased go before its bytes, which the file system may keep.
+    shared.directory.keys.shred(salts)?;
     let noted = noted.conversations();
+    let reserve = |records| reserve(shared, records);
+    let mut salts = SaltSource::new(&reserve);
     let mut report = VacuumReport { segments: sealed.len() as u64, ..VacuumReport::default() };
     let mut replacements = Vec::new();
     for (done, segment) in sealed.iter().enumerate() {
@@ -160,10 +179,11 @@ fn vacuum_once(
         report.bytes_before += size;
         report.bytes_after += size;
         let image = read(segment)?;
-        let rewriting = Rewriting { dead: alive.dead_in(segment.number()), noted: &noted, erasing: &erasing };
-        let Rewritten { bytes: image, dropped, noted, erased } =
-            rewriting.rewritten(shared.directory.id, segment, image)?;
-        let is_changed = dropped + noted + erased > 0;
+        let dead = alive.dead_in(segment.number());
+        let rewriting = Rewriting { dead, noted: &noted, erasing: &erasing, epoch: options.epoch };
+        let Rewritten { bytes: image, dropped, noted, erased, resealed } =
+            rewriting.rewritten(shared.directory.id, segment, image, &mut salts)?;
+        let is_changed = dropped + noted + erased + resealed > 0;
         let is_compressed = segment.is_compressed();
         let file = match options.compression {
             Compression::Compress(options) if is_changed || !is_compressed => {
@@ -203,6 +223,19 @@ fn vacuum_once(
     Ok(report)
 }
 
+fn named(shared: &Shared) -> (StoreId, &Keys) {
+    (shared.directory.id, &shared.directory.keys)
+}
+
+/// Reserves salts under the write lock, as writers do.
+fn reserve(shared: &Shared, records: u32) -> Result<Slots, StoreError> {
+    let lock = Lock::write(&*shared.media, &shared.directory.path, &shared.directory.log())?;
+    lock.take(&*shared.media, PATIENCE, || shared.watermark().into_iter().for_each(Watermark::want))?;
+    let reserved = shared.directory.keys.reserve(records);
+    lock.release();
+    reserved.map_err(|failure| StoreError::from(&failure))
+}
+
 fn read(segment: &Segment) -> Result<Vec<u8>, StoreError> {
     segment.image().map_err(io_error("read", segment.path()))
 }
@@ -233,7 +266,7 @@ pub(crate) fn erased_content(shared: &Shared) -> Result<u64, StoreError> {
         if segment.number() == end.segment {
             image.truncate(end.offset as usize);
         }
-        found += erasing.found(shared.directory.id, segment.number(), &image).count() as u64;
+        found += erasing.found(named(shared), segment.number(), &image).count() as u64;
     }
     Ok(found)
 }
@@ -262,7 +295,6 @@ fn replace(
     is_in_order: bool,
     mut state: State,
 ) -> Result<(), StoreError> {
-    const PATIENCE: Duration = Duration::from_secs(60);
     let log = shared.directory.log();
     let lock = Lock::write(&*shared.media, &shared.directory.path, &log)?;
     let waiting = || shared.watermark().into_iter().for_each(Watermark::want);

@@ -12,9 +12,10 @@ use crate::log::{
     format::{
         Location,
         codec::{self, Record},
-        frame::{FrameHeader, records},
+        frame::FrameHeader,
         segment::{SEGMENT_HEADER, Segment},
     },
+    keys::OpenRecord,
     state::{State, conversation::Conversation, damage::Damage, erased::Erased},
     write::shared::Shared,
 };
@@ -174,11 +175,11 @@ fn check_frame(
 ) -> Vec<Damage> {
     check.skip_to(header.nodes_before);
     let mut mismatched = Vec::new();
-    for (range, body) in records(payload).flatten() {
+    for OpenRecord { range, body, .. } in segment.keys().records(header, payload).flatten() {
         if !check.is_asked && check.tree.len() >= check.nodes {
             break;
         }
-        let message = match codec::decode(body) {
+        let message = match codec::decode(&body) {
             Ok(Record::Message(message)) => message,
             Ok(Record::ErasedMessage(erased)) => {
                 check.tree.push_erased(erased.left.leaf);

@@ -16,6 +16,7 @@ use crate::log::{
         codec::{CodecError, Past, encode_event, encode_opened, encode_view},
         frame::{MAX_PAYLOAD, Payload},
     },
+    keys::MOST_ADDED,
     read::reader::Reader,
     state::{
         State,
@@ -154,7 +155,7 @@ impl Pending {
             return Ok((None, appended));
         }
         let payload = rewritten.unwrap_or(prepared);
-        check_size(id, &payload)?;
+        check_size(id, state, &payload, changes.len())?;
         if view.nodes() > Nodes::MOST {
             let why = format!("a conversation has at most {} messages", Nodes::MOST);
             return Err(StoreError::Invalid { conversation: id.clone(), why });
@@ -234,7 +235,7 @@ impl Pending {
         if changes.is_empty() {
             return Ok((None, recorded));
         }
-        check_size(id, &payload)?;
+        check_size(id, state, &payload, changes.len())?;
         let (number, nodes_before, trial) = (view.number(), view.nodes(), view.trial);
         self.accept(id, owner.as_ref(), number, nodes_before, trial);
         let id = id.clone();
@@ -266,8 +267,9 @@ fn normalized(event: Event) -> Event {
     }
 }
 
-fn check_size(id: &ConversationId, payload: &Payload) -> Result<(), StoreError> {
-    let bytes = payload.frame_bytes();
+fn check_size(id: &ConversationId, state: &State, payload: &Payload, records: usize) -> Result<(), StoreError> {
+    let added = if state.is_encrypted() { MOST_ADDED } else { 0 };
+    let bytes = payload.frame_bytes().saturating_add((records + 1).saturating_mul(added));
     if bytes <= MAX_PAYLOAD {
         return Ok(());
     }

@@ -31,7 +31,9 @@ pub(crate) fn write_ahead(shared: &Shared, state: &State) {
     let (media, dir) = (&*shared.media, shared.directory.cache());
     let Some((bytes, _)) = encode(state) else { return };
     let path = dir.join(AHEAD);
-    let written = media.create_dir_all(&dir).and_then(|()| media.open(&path, Access::Create)?.write_at(&bytes, 0));
+    let written = media
+        .create_dir_all(&dir)
+        .and_then(|()| media.open(&path, Access::Create)?.write_at(&shared.directory.keys.seal_file(bytes)?, 0));
     if let Err(error) = written {
         tracing::debug!(path = %path.display(), %error, "no checkpoint was written ahead");
         drop(media.remove(&path));
@@ -126,8 +128,20 @@ impl Checkpointer {
         let Some((bytes, ranges)) = encoded else { return };
         self.bytes = bytes.len() as u64;
         let dir = shared.directory.cache();
-        if let Err(error) = self.put(&*shared.media, &dir, &bytes) {
+        let keys = &shared.directory.keys;
+        let written = if keys.is_some() {
+            keys.seal_file(bytes.clone()).and_then(|sealed| self.put(&*shared.media, &dir, &sealed))
+        } else {
+            self.put(&*shared.media, &dir, &bytes)
+        };
+        if let Err(error) = written {
             tracing::warn!(path = %dir.join(FILE).display(), %error, "no checkpoint was written");
+            return;
+        }
+        if keys.is_some() {
+            // The file holds nothing that can be mapped, and its keys stay in memory, decrypted.
+            let kept: Kept = Arc::new(bytes);
+            shared.state_mut().settle_keys(&kept, ranges);
             return;
         }
         // Keys that the file holds need not stay in memory.

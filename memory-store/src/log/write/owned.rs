@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -12,11 +13,12 @@ use super::{lock::Lock, tail::create_segment};
 use crate::log::{
     failure::{fill_random, io_error},
     format::{frame::StoreId, segment::SegmentHeader},
+    keys::{self, Keys, RING_FILE, RING_TEMPORARY, SALTS_FILE, Unlock, no_key},
     media::{Access, Media},
     read::{
         directory::{
-            CACHE, Directory, FORMAT_FILE, FORMAT_TEMPORARY, LEASE_FILE, LOCK_FILE, LOG, check, format_text, is_there,
-            is_unfinished, make_dir, not_a_store, read_format, sync_dir, sync_with_parent,
+            CACHE, Directory, FORMAT_FILE, FORMAT_TEMPORARY, Format, LEASE_FILE, LOCK_FILE, LOG, check, is_there,
+            is_unfinished, make_dir, not_a_store, read_format, sync_dir,
         },
         watermark::{WATERMARK_FILE, Watermark},
     },
@@ -25,7 +27,8 @@ use crate::log::{
 /// Suffix of the directory next to a store in which the store is made.
 const ASIDE: &str = ".memory-new";
 /// Names that an interrupted creation of a store leaves.
-const OURS: [&str; 6] = [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, WATERMARK_FILE, LOG, CACHE];
+const OURS: [&str; 9] =
+    [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, WATERMARK_FILE, LOG, CACHE, RING_TEMPORARY, RING_FILE, SALTS_FILE];
 
 /// A directory whose write lock this process holds.
 #[derive(Debug)]
@@ -42,7 +45,13 @@ impl Owned {
     /// A new directory is made next to its place and renamed. An existing one becomes a store in place, since a rename
     /// would replace it under the shells and mounts that use it; so does one whose parent takes no new names. Either
     /// way `FORMAT` comes last, and readers find no store before.
-    pub(crate) fn open(media: &dyn Media, path: &Path, at_most: Duration) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        shared: &Arc<dyn Media>,
+        path: &Path,
+        at_most: Duration,
+        unlock: Unlock<'_>,
+    ) -> Result<Self, StoreError> {
+        let media: &dyn Media = &**shared;
         let mut made = false;
         // Nothing is written before the directory is known to be ours.
         match media.list(path) {
@@ -53,7 +62,7 @@ impl Owned {
                 checked => checked?,
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match create_aside(media, path, at_most) {
+                match create_aside(shared, path, at_most, unlock) {
                     Ok(renamed) => made = renamed,
                     Err(error) => tracing::debug!(%error, "the store is made in place"),
                 }
@@ -76,18 +85,27 @@ impl Owned {
         lock.sign(media);
         // `FORMAT` is read under the lock, since another process may have made the store meanwhile.
         let there = read_format(media, path)?;
-        let (id, created) = match there {
-            Some(id) => (id, made),
+        let (format, created) = match there {
+            Some(format) => (format, made),
             None => {
                 let names = media.list(path).map_err(io_error("list", path))?;
                 check_unfinished(media, path, &names)?;
                 // The leftover goes before `FORMAT` is written, since no process looks for it once there is a store.
                 remove_leftover(media, path);
-                (create(media, path)?, true)
+                (create(shared, path, unlock)?, true)
             }
         };
         media.tighten(path);
-        Ok(Self { directory: Directory { path: path.to_owned(), id }, lock, created })
+        let Format { id, is_encrypted } = format;
+        if unlock.encrypts_new && !is_encrypted {
+            return Err(no_key(path, "it is there already and is not encrypted: `memory encrypt` encrypts it"));
+        }
+        if !is_encrypted && keys::is_there(media, path) {
+            // Encrypting the store was interrupted before it began, or decrypting it after it ended.
+            keys::remove(media, path)?;
+        }
+        let directory = Directory { path: path.to_owned(), id, is_encrypted, keys: Keys::default() };
+        Ok(Self { directory, lock, created })
     }
 }
 
@@ -112,30 +130,36 @@ fn make_dirs(media: &dyn Media, store: &Path) -> Result<(), StoreError> {
 }
 
 /// Makes an empty store in a directory that has its directories.
-fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
+fn create(shared: &Arc<dyn Media>, path: &Path, unlock: Unlock<'_>) -> Result<Format, StoreError> {
+    let media: &dyn Media = &**shared;
     let mut id = StoreId::default();
     fill_random(&mut id)?;
     let header = SegmentHeader { store: id, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
-    create_segment(media, &path.join(LOG), &header).map_err(|failure| StoreError::from(&failure))?;
+    create_segment(media, (&path.join(LOG), &Keys::default()), &header)
+        .map_err(|failure| StoreError::from(&failure))?;
     // Readers find the end of the log on disk here. Without it they might take a frame that is being written for
     // damage.
     let watermark = path.join(WATERMARK_FILE);
     media.words(&watermark, Access::Write).map_err(io_error("create", &watermark))?;
     sync_dir(media, path)?;
-    let (temporary, file) = (path.join(FORMAT_TEMPORARY), path.join(FORMAT_FILE));
-    let written = media.open(&temporary, Access::Create).and_then(|open| {
-        open.write_at(format_text(id).as_bytes(), 0)?;
-        open.sync_all()
-    });
-    written.map_err(io_error("write", &temporary))?;
-    media.rename(&temporary, &file).map_err(io_error("write", &file))?;
-    sync_with_parent(media, path)?;
-    Ok(id)
+    let format = Format { id, is_encrypted: unlock.encrypts_new };
+    if format.is_encrypted {
+        let key = unlock.key.ok_or_else(|| no_key(path, "it is to be encrypted, and no key was given"))?;
+        Keys::create(shared, path, id, key, false)?;
+    }
+    format.write(media, path)?;
+    Ok(format)
 }
 
 /// Makes a store next to `path` and renames it; returns `false` if another process was faster. An error leaves nothing
 /// but a directory of our name that holds something else.
-fn create_aside(media: &dyn Media, path: &Path, at_most: Duration) -> Result<bool, StoreError> {
+fn create_aside(
+    shared: &Arc<dyn Media>,
+    path: &Path,
+    at_most: Duration,
+    unlock: Unlock<'_>,
+) -> Result<bool, StoreError> {
+    let media: &dyn Media = &**shared;
     let Some(aside) = aside(path) else { return Ok(false) };
     let parent = aside.parent().unwrap_or(Path::new(""));
     // A parent that is there may be a link, which `make_dir` refuses.
@@ -143,7 +167,8 @@ fn create_aside(media: &dyn Media, path: &Path, at_most: Duration) -> Result<boo
         make_dir(media, parent)?;
     }
     let Some(_lock) = hold(media, &aside, at_most)? else { return Ok(false) };
-    let renamed = create(media, &aside).and_then(|_| media.rename(&aside, path).map_err(io_error("rename", &aside)));
+    let renamed =
+        create(shared, &aside, unlock).and_then(|_| media.rename(&aside, path).map_err(io_error("rename", &aside)));
     if renamed.is_err() {
         discard(media, &aside);
     }
@@ -212,8 +237,12 @@ mod tests {
     use super::*;
     use crate::log::media::Disk;
 
+    fn shared() -> Arc<dyn Media> {
+        Arc::new(Disk)
+    }
+
     fn open(path: &Path) -> Result<Owned, StoreError> {
-        Owned::open(&Disk, path, Duration::from_secs(10))
+        Owned::open(&shared(), path, Duration::from_secs(10), Unlock::default())
     }
 
     #[test]
@@ -226,7 +255,7 @@ mod tests {
                 fs::create_dir(&path).unwrap();
             } else if turn % 3 == 2 {
                 make_dirs(&Disk, &aside(&path).unwrap()).unwrap();
-                create(&Disk, &aside(&path).unwrap()).unwrap();
+                create(&shared(), &aside(&path).unwrap(), Unlock::default()).unwrap();
             }
             let start = Barrier::new(4);
             let ids = thread::scope(|scope| {

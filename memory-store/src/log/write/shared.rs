@@ -17,9 +17,10 @@ use crate::log::{
         Location,
         segment::{SEGMENT_HEADER, Segment, segment_path},
     },
+    keys,
     media::{Access, Media},
     read::{
-        directory::Directory,
+        directory::{Directory, read_format},
         recovery::{Mode, Recovered, recover, renew_tail, saved},
         summary_cache::SummaryCache,
         watermark::{Durable, Watermark},
@@ -147,7 +148,7 @@ impl Shared {
 
     /// Looks for a durable watermark, which a store without one gets when it is opened for writing.
     fn look_for_watermark(&self) -> Result<(), StoreError> {
-        let Directory { path, id } = &self.directory;
+        let Directory { path, id, .. } = &self.directory;
         let found = Watermark::open(&*self.media, path, *id, Access::Read)?;
         let Some(watermark) = found else { return Ok(()) };
         let Some(durable) = watermark.durable() else { return Ok(()) };
@@ -207,7 +208,7 @@ impl Shared {
     fn enter(&self, number: u32, durable: Location) -> Result<(), StoreError> {
         let log = self.directory.log();
         let is_last = number == durable.segment;
-        let segment = Segment::open(&*self.media, &log, number, !is_last)?;
+        let segment = Segment::open(&*self.media, (&log, &self.directory.keys), number, !is_last)?;
         let path = segment_path(&log, number);
         let most = if is_last { durable.offset } else { u32::MAX };
         let bytes = segment.image_part(0, most).map_err(io_error("read", &path))?;
@@ -250,6 +251,10 @@ impl Shared {
     /// Reads everything again, after segments were replaced.
     pub(crate) fn reload(&self, durable: Durable) -> Result<(), StoreError> {
         let (media, directory) = (&*self.media, &self.directory);
+        if read_format(media, &directory.path)?.is_some_and(|format| format.is_encrypted != directory.keys.is_some()) {
+            return Err(keys::changed(&directory.path));
+        }
+        directory.keys.refresh()?;
         let saved = saved(media, directory);
         let Recovered { state, .. } =
             recover(media, directory, Mode::ReadOnly, Some(durable.end), saved.as_ref(), self.known)?;
@@ -295,7 +300,7 @@ impl Shared {
             // The process that made it may have died before its name was on disk.
             self.media.sync_dir(&log).map_err(io_error("sync", &log))?;
             state.seal_last();
-            let segment = Segment::open(&*self.media, &log, next, false)?;
+            let segment = Segment::open(&*self.media, (&log, &self.directory.keys), next, false)?;
             let mut header = Vec::new();
             let header = segment.bytes(0, SEGMENT_HEADER as usize, &mut header);
             let header = header.map_err(io_error("read", segment.path()))?;
@@ -311,6 +316,6 @@ impl Shared {
         let path = segment_path(&self.directory.log(), number);
         let file = self.media.open(&path, Access::Write).map_err(io_error("open", &path))?;
         let size = file.size().map_err(io_error("read", &path))?;
-        Ok((Segment::new(number, &path, file), size))
+        Ok((Segment::new(number, &path, file, &self.directory.keys), size))
     }
 }

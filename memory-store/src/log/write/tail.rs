@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::log::{
     failure::Failure,
     format::segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name, segment_path},
+    keys::Keys,
     media::{Access, Media},
 };
 
@@ -26,7 +27,11 @@ pub(crate) struct Tail {
 }
 
 /// Makes segment `header.number`: header and first zeros on disk before the file has its name.
-pub(crate) fn create_segment(media: &dyn Media, log: &Path, header: &SegmentHeader) -> Result<Tail, Failure> {
+pub(crate) fn create_segment(
+    media: &dyn Media,
+    (log, keys): (&Path, &Keys),
+    header: &SegmentHeader,
+) -> Result<Tail, Failure> {
     let path = segment_path(log, header.number);
     let temporary = log.join(format!("{}.tmp", segment_name(header.number)));
     let failed = |error: std::io::Error| Failure::new("create", &path, &error);
@@ -38,7 +43,7 @@ pub(crate) fn create_segment(media: &dyn Media, log: &Path, header: &SegmentHead
     media.rename(&temporary, &path).map_err(failed)?;
     // The segment has its name now, but the name may not be durable: no later write may go to the segment before.
     media.sync_dir(log).map_err(|error| failed(error).leaving_doubt())?;
-    let segment = Segment::new(header.number, &path, file);
+    let segment = Segment::new(header.number, &path, file, keys);
     Ok(Tail { segment, end: SEGMENT_HEADER, allocated: first.len() as u64 })
 }
 

@@ -26,6 +26,7 @@ use crate::log::{
         frame::{FRAME_HEADER, FrameHeader, FrameKind},
         segment::{SEGMENT_HEADER, SegmentHeader},
     },
+    keys::{Keys, Slots},
     read::watermark::{Durable, Watermark},
     state::{Applied, State},
 };
@@ -68,6 +69,8 @@ pub(crate) struct Writer {
     checkpointer: Checkpointer,
     group: Group,
     pending: Pending,
+    /// Salts for records of the next frames, if the store is encrypted.
+    slots: Slots,
     poisoned: Option<String>,
 }
 
@@ -106,6 +109,7 @@ impl Writer {
             options,
             group: Group::default(),
             pending: Pending::default(),
+            slots: Slots::default(),
             poisoned: None,
         };
         writer.tell();
@@ -176,7 +180,8 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         let waiting = || shared.watermark().into_iter().for_each(Watermark::want);
         self.lock.take(&*shared.media, self.options.lock_timeout, waiting)?;
-        let caught_up = self.catch_up();
+        // Another process may have begun to write with another key.
+        let caught_up = shared.directory.keys.refresh().and_then(|()| self.catch_up());
         if caught_up.is_err() {
             self.lock.release();
         }
@@ -298,6 +303,25 @@ impl Writer {
 
     /// Adds a frame to the group, in the next segment if this one has no room.
     fn add(&mut self, mut frame: PlannedFrame) -> Result<(), Failure> {
+        let lsn = self.next_lsn + self.group.applied.len() as u64;
+        let number = frame.number.unwrap_or(lsn);
+        let key_epoch = self.shared.directory.keys.current();
+        let mut header = FrameHeader {
+            kind: FrameKind::Batch,
+            conversation: number,
+            lsn,
+            nodes_before: frame.nodes_before,
+            key_epoch,
+            payload: 0,
+            durable: 0,
+        };
+        if key_epoch > 0
+            && let Err(failure) = self.seal_frame(&header, &mut frame)
+        {
+            // The frames before it are whole, and nothing of this one was written.
+            self.commit()?;
+            return Err(self.poison_unless_full(failure));
+        }
         let bytes = frame.payload.frame_bytes();
         // An empty segment takes a frame of any length.
         if self.offset() > SEGMENT_HEADER && self.offset() as usize + bytes > self.options.segment_bytes as usize {
@@ -305,23 +329,15 @@ impl Writer {
             self.roll()?;
         }
         let offset = self.offset();
-        let lsn = self.next_lsn + self.group.applied.len() as u64;
         let first_record = offset.saturating_add(u32::try_from(FRAME_HEADER).unwrap_or(u32::MAX));
         let said_at = Location { segment: self.tail.segment.number(), offset: first_record };
         let opening = || (Opening { name: frame.id.clone(), owner: frame.owner.clone(), past: frame.past }, said_at);
         let opened = frame.number.is_none().then(opening);
-        let number = frame.number.unwrap_or(lsn);
         if opened.is_some() {
             self.pending.opened(&frame.id, number);
         }
-        let header = FrameHeader {
-            kind: FrameKind::Batch,
-            conversation: number,
-            lsn,
-            nodes_before: frame.nodes_before,
-            payload: u32::try_from(bytes - FRAME_HEADER).unwrap_or(u32::MAX),
-            durable: self.tail.end,
-        };
+        header.payload = u32::try_from(bytes - FRAME_HEADER).unwrap_or(u32::MAX);
+        header.durable = self.tail.end;
         let segment = &self.tail.segment;
         frame.locate(Location { segment: segment.number(), offset });
         let PlannedFrame { payload, nodes_before, changes, .. } = frame;
@@ -330,6 +346,22 @@ impl Writer {
         let free = payload.finish_into(&header, &place, &mut self.group.bytes);
         self.shared.buffers.give(free);
         self.group.applied.push(Applied { conversation: number, opened, nodes_before, changes });
+        Ok(())
+    }
+
+    /// Encrypts the records of a frame; its changes name their new places.
+    fn seal_frame(&mut self, header: &FrameHeader, frame: &mut PlannedFrame) -> Result<(), Failure> {
+        let keys = self.shared.directory.keys.clone();
+        let payload = frame.payload.get(FRAME_HEADER..frame.payload.frame_bytes());
+        if let Some(wanted) = self.slots.wanted(Keys::salted(payload)) {
+            self.slots.add(keys.reserve(wanted)?);
+        }
+        let sealed = keys
+            .seal(header, payload, &mut self.slots)
+            .map_err(|why| Failure::new("encrypt a record of", &self.shared.directory.path, &io::Error::other(why)))?;
+        frame.changes.iter_mut().for_each(|change| change.move_within(|offset| sealed.offset(offset)));
+        let free = mem::replace(&mut frame.payload, sealed.payload);
+        self.shared.buffers.give(free.into_buffer());
         Ok(())
     }
 
@@ -422,7 +454,8 @@ impl Writer {
             end: None,
             rewritten: 0,
         };
-        let created = create_segment(&*self.shared.media, &self.shared.directory.log(), &header);
+        let created =
+            create_segment(&*self.shared.media, (&self.shared.directory.log(), &self.shared.directory.keys), &header);
         self.tail = created.map_err(|failure| self.poison_unless_full(failure))?;
         {
             let mut state = self.shared.state_mut();

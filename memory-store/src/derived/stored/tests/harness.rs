@@ -145,7 +145,7 @@ impl<K: Kind> Kind for Packed<K> {
         K::derive(store, conversation, through);
         for kind in [&vectors::KIND, &tokens::KIND] {
             let dir = store.cache_dir().join(kind.directory);
-            let packs = Packs::new(&dir, store.leaves().store(), kind.extensions);
+            let packs = Packs::new(&dir, store.leaves().named(), kind.extensions);
             if dir.exists() {
                 packs.gather_beyond(0, 0).unwrap();
             }

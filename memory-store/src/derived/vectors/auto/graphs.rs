@@ -2,8 +2,7 @@
 
 use std::{
     collections::HashMap,
-    fs,
-    io::{self, Write as _},
+    fs, io,
     num::NonZero,
     path::{Path, PathBuf},
     sync::{
@@ -17,6 +16,7 @@ use memory_core::{
     ConversationId, Hash, NodeRange,
     port::{Progress, VectorError, VectorIndex},
 };
+use memory_files::seal::KeySet;
 
 use super::super::{
     super::{
@@ -228,7 +228,7 @@ impl Graphs {
     /// The saved graph, if it belongs to these rows or the first of them.
     fn load(&self, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) -> Option<Graph> {
         let path = Self::path(exact, conversation)?;
-        let image = Arc::new(disk::open(&path).and_then(|file| FileMap::of(&file)).ok()?);
+        let image = Arc::new(disk::open(&path, &exact.cache.keys()).and_then(|file| FileMap::of(&file)).ok()?);
         let through = GraphBinding::of_file((*image).as_ref())?.through;
         let binding = Self::binding(exact, conversation, rows, through.min(rows.through()))?;
         match Graph::decode(image, &binding, self.options) {
@@ -260,18 +260,18 @@ impl Graphs {
             Some((linked, built.graph.encode(&Self::binding(exact, conversation, rows, last)?)))
         });
         let Some((linked, bytes)) = encoded else { return };
-        match write(&path, &bytes) {
+        match write(&path, &exact.cache.keys(), &bytes) {
             Ok(()) => entry.built.write().unwrap_or_else(PoisonError::into_inner).saved = linked,
             Err(error) => tracing::warn!(path = %path.display(), %error, "a graph of vectors cannot be kept"),
         }
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(path: &Path, keys: &KeySet, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary(path);
     let Some(_turn) = Turn::wait(path.parent().unwrap_or(Path::new(".")))? else {
         return Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is writing graphs"));
     };
-    disk::create(&temporary)?.write_all(bytes)?;
+    disk::create(&temporary, keys)?.write_all_at(bytes, 0)?;
     fs::rename(&temporary, path)
 }

@@ -4,8 +4,8 @@ use bincode::{Encode, enc::Encoder, error::EncodeError};
 #[cfg(test)]
 use memory_core::proof::Salt;
 use memory_core::{
-    ErasedLeaf, Hash, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, Relation, RelationKind, Role,
-    Timestamp, port::NodeProof, proof::LeafHasher,
+    ErasedKey, ErasedLeaf, ErasureId, Hash, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, Relation,
+    RelationKind, Role, Timestamp, port::NodeProof, proof::LeafHasher,
 };
 
 use super::{
@@ -203,6 +203,16 @@ impl<'a> MessageRecord<'a> {
     pub(crate) fn erased(&self) -> Result<ErasedMessage, CodecError> {
         let left = ErasedLeaf { leaf: self.proof().leaf, key: None };
         Ok(ErasedMessage { role: role(self.head.role)?, at: Timestamp::from_millis(self.head.at), left })
+    }
+
+    /// The whole record of what stays of the message, its key recognized by a hash with this salt.
+    pub(crate) fn erased_record(&self, salt: ErasureId) -> Result<Vec<u8>, CodecError> {
+        let key = self.key().and_then(|key| MessageKey::new(key).ok());
+        let erased = self.erased()?;
+        let left = ErasedLeaf { key: key.map(|key| ErasedKey::new(salt, &key)), ..erased.left };
+        let mut record = Vec::new();
+        ErasedMessage { left, ..erased }.encode_onto(&mut record)?;
+        Ok(record)
     }
 
     /// Salt and leaf alone.

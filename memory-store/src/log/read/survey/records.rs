@@ -1,12 +1,15 @@
 //! The records of a frame, one by one, where the frame as a whole may be damaged.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use memory_core::{Hash, NoteId, SummaryId, ViewId};
 
-use crate::log::format::{
-    codec::{self, EventRecord, Opening, Record},
-    frame::{FRAME_HEADER, FrameHeader, RECORD_HEADER, parse_record, record_bytes},
+use crate::log::{
+    format::{
+        codec::{self, EventRecord, Opening, Record},
+        frame::{FRAME_HEADER, FrameHeader, RECORD_HEADER, parse_record, record_bytes, record_of},
+    },
+    keys::{Keys, is_sealed},
 };
 
 /// The content of a whole record.
@@ -41,6 +44,7 @@ pub(crate) struct BadRecords {
 /// A frame read record by record.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
+    keys: &'a Keys,
     payload: &'a [u8],
     /// The end of the part of the payload whose records can be separated.
     known: usize,
@@ -90,7 +94,7 @@ impl<'a> Reading<'a> {
     /// payload, since nothing protects the place of a record: bytes in a message may look like records. A frame holds
     /// messages or events, never both, so that a good record shows the kind of the bad ones, and each bad message takes
     /// its number.
-    pub(crate) fn new(header: &FrameHeader, payload: &'a [u8], broken: Option<&'static str>) -> Self {
+    pub(crate) fn new(keys: &'a Keys, header: &FrameHeader, payload: &'a [u8], broken: Option<&'static str>) -> Self {
         let length = header.payload as usize;
         let (mut end, mut first_bad) = (0, None);
         for Raw { range, body } in raw(payload, length) {
@@ -100,7 +104,8 @@ impl<'a> Reading<'a> {
         let (mut opening, mut messages, mut events) = (false, false, false);
         // The kind of the frame matters only when some of it cannot be read.
         for Raw { body, .. } in raw(payload, length).filter(|_| first_bad.is_some()) {
-            match body.map(|body| (body, codec::decode(body))) {
+            let opened = body.map(|body| opened(keys, body));
+            match opened.as_ref().map(|body| (&**body, codec::decode(body))) {
                 Ok((_, Ok(Record::Event(_)))) => events = true,
                 Ok((_, Ok(Record::Opened(_)))) => opening = true,
                 Ok((_, Ok(_))) => messages = true,
@@ -113,6 +118,7 @@ impl<'a> Reading<'a> {
         let is_told_apart = end == length && messages != events;
         let known = first_bad.filter(|_| !is_told_apart).unwrap_or(end);
         let mut reading = Self {
+            keys,
             payload,
             known,
             holds_messages: messages && !events,
@@ -169,30 +175,32 @@ impl<'a> Reading<'a> {
         (self.opened, self.nodes, self.lost, self.bad) = (opened, nodes, lost, bad);
     }
 
-    /// True if every record can be used as it is.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.bad.is_empty()
-    }
-
-    /// The payload as it stands in the log.
-    pub(crate) fn payload(&self) -> &'a [u8] {
-        self.payload
-    }
-
-    /// Calls `each` with the bytes of each record and its content, or the error and whether a node is lost with it.
-    pub(crate) fn parts(&self, mut each: impl FnMut(&'a [u8], Result<Part, (String, bool)>, Range<usize>)) {
+    /// Calls `each` with each whole record, decrypted, and its content, or the error and whether a node is lost with it.
+    pub(crate) fn parts(&self, mut each: impl FnMut(&[u8], Result<Part, (String, bool)>, Range<usize>)) {
         for (index, Raw { range, body }) in raw(self.payload, self.known).enumerate() {
-            let bytes = self.payload.get(range.clone()).unwrap_or_default();
+            let mut bytes = Cow::Borrowed(self.payload.get(range.clone()).unwrap_or_default());
             let part = match body {
-                Ok(body) => read(body),
+                Ok(body) => {
+                    let body = opened(self.keys, body);
+                    if let Cow::Owned(body) = &body {
+                        bytes = record_of(body).unwrap_or_default().into();
+                    }
+                    read(&body)
+                }
                 Err(why) => {
                     let is_opening = index == 0 && self.lost_opening;
                     Err((why.to_owned(), self.holds_messages && !is_opening))
                 }
             };
-            each(bytes, part, range);
+            each(&bytes, part, range);
         }
     }
+}
+
+/// A record's body, decrypted; as it is if that fails.
+fn opened<'p>(keys: &Keys, body: &'p [u8]) -> Cow<'p, [u8]> {
+    let mut out = Vec::new();
+    if is_sealed(body) && keys.open_record(body, &mut out).is_ok() { Cow::Owned(out) } else { Cow::Borrowed(body) }
 }
 
 fn read(body: &[u8]) -> Result<Part, (String, bool)> {

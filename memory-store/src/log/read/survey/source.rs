@@ -17,6 +17,7 @@ use crate::log::{
         frame::StoreId,
         segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_number},
     },
+    keys::{self, Keys, MasterKey},
     media::{Access, Media, read_from},
     read::{checkpoint, directory::Directory, watermark::Watermark},
 };
@@ -32,6 +33,10 @@ const SECTOR: usize = 512;
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) id: StoreId,
+    /// True if the store is encrypted.
+    pub(crate) is_encrypted: bool,
+    /// Its keys, once they were [opened](Self::unlock).
+    pub(crate) keys: Keys,
     /// Location before which everything is known to have been on disk; `None` if neither the durable watermark nor a
     /// checkpoint shows it.
     pub(super) durable: Option<Location>,
@@ -52,7 +57,7 @@ pub(super) struct SourceSegment {
 
 impl SourceSegment {
     pub(super) fn open(&self, media: &dyn Media) -> io::Result<Segment> {
-        Ok(Segment::new(self.number, &self.path, media.open(&self.path, Access::Read)?))
+        Ok(Segment::new(self.number, &self.path, media.open(&self.path, Access::Read)?, &Keys::default()))
     }
 }
 
@@ -100,8 +105,12 @@ impl Source {
             });
             files.push((file, header.unwrap_or_default()));
         }
+        let mut is_encrypted = keys::is_there(media, path);
         let (id, durable) = match format {
-            Ok(directory) => (directory.id, told),
+            Ok(directory) => {
+                is_encrypted = directory.is_encrypted;
+                (directory.id, told)
+            }
             Err(error) => {
                 let Some(id) = named_most(files.iter().filter_map(|(_, header)| Some(header.as_ref()?.store))) else {
                     return Err(error);
@@ -112,13 +121,36 @@ impl Source {
         };
         let checkpoint = checkpoint.filter(|checkpoint| checkpoint.store == id);
         let durable = durable.max(checkpoint.map(|checkpoint| checkpoint.end()));
-        let mut source = Self { path: path.to_owned(), id, durable, segments: Vec::new(), findings, leftovers };
+        let mut source = Self {
+            path: path.to_owned(),
+            id,
+            is_encrypted,
+            keys: Keys::default(),
+            durable,
+            segments: Vec::new(),
+            findings,
+            leftovers,
+        };
         files.into_iter().for_each(|(file, header)| source.add(file, header));
         source.segments.sort_by(|a, b| (a.number, &a.path).cmp(&(b.number, &b.path)));
         if source.segments.is_empty() {
             source.findings.push(finding(&log, 0, "it holds no segment".to_owned()));
         }
         Ok(source)
+    }
+
+    /// Opens the keys of an encrypted store.
+    pub(crate) fn unlock(&mut self, media: &Arc<dyn Media>, key: Option<&MasterKey>) -> Result<(), StoreError> {
+        if !self.is_encrypted {
+            return Ok(());
+        }
+        self.keys = Keys::open(media, &self.path, self.id, key)?;
+        let checkpoint = media.open(&self.path.join("cache").join(checkpoint::FILE), Access::Read);
+        let checkpoint = checkpoint.and_then(|file| read_from(&*file, 0)).ok();
+        let checkpoint = checkpoint.and_then(|bytes| checkpoint::Saved::of(Arc::new(self.keys.open_file(&bytes)?)));
+        let end = checkpoint.filter(|checkpoint| checkpoint.store == self.id).map(|checkpoint| checkpoint.end());
+        self.durable = self.durable.max(end);
+        Ok(())
     }
 
     fn add(&mut self, file: SourceSegment, header: Option<SegmentHeader>) {

@@ -9,7 +9,8 @@ use crate::log::{
     failure::io_error,
     format::{frame::StoreId, segment::segment_number},
     media::{Access, Media},
-    read::directory::{FORMAT_FILE, id_text, parse_id},
+    read::directory::{id_text, parse_id},
+    upkeep::backup::is_next_to_log,
     upkeep::rescue::RescueError,
 };
 
@@ -109,7 +110,7 @@ fn entry(line: &str) -> Option<Entry> {
     let mut words = line.strip_prefix("file ")?.splitn(3, ' ');
     let (hash, bytes, path) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?);
     // No other path is ever restored from a backup, whatever its manifest lists.
-    let is_ours = path == FORMAT_FILE || path.strip_prefix("log/").and_then(segment_number).is_some();
+    let is_ours = is_next_to_log(path) || path.strip_prefix("log/").and_then(segment_number).is_some();
     is_ours.then(|| Entry { hash, bytes, path: path.to_owned() })
 }
 

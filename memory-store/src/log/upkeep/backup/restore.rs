@@ -6,6 +6,7 @@ use memory_core::{Timestamp, port::Progress};
 
 use super::{
     bytes::{copy_bytes, hash},
+    is_next_to_log,
     manifest::{Entry, FILES, MANIFEST, Manifest},
 };
 use crate::log::{
@@ -106,9 +107,9 @@ pub(crate) fn restore_on(
     let log = target.join("log");
     make_dir(media, &log)?;
     make_dir(media, &target.join("cache"))?;
-    let (format, segments): (Vec<_>, Vec<_>) = manifest.files.iter().partition(|entry| entry.path == FORMAT_FILE);
-    for entry in segments {
-        put(media, backup, &log, entry)?;
+    let (format, others): (Vec<_>, Vec<_>) = manifest.files.iter().partition(|entry| entry.path == FORMAT_FILE);
+    for entry in others {
+        put(media, backup, if is_next_to_log(&entry.path) { target } else { &log }, entry)?;
     }
     sync_dir(media, &log)?;
     // `FORMAT` is written last, since it makes the directory a store.

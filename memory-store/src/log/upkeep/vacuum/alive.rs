@@ -4,10 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use memory_core::NodeId;
 
-use crate::log::format::{
-    codec::{self, EventRecord, Opening, Record},
-    frame::{StoreId, records},
-    scan::{Found, Scan},
+use crate::log::{
+    format::{
+        codec::{self, EventRecord, Opening, Record},
+        frame::StoreId,
+        scan::{Found, Scan},
+    },
+    keys::{Keys, OpenRecord},
 };
 
 /// Properties of a conversation for which only the last record counts.
@@ -32,7 +35,7 @@ pub(super) struct Alive {
 
 impl Alive {
     /// Finds the dead records of the segment before those that were searched.
-    pub(super) fn note(&mut self, store: StoreId, segment: u32, image: &[u8]) {
+    pub(super) fn note(&mut self, (store, keys): (StoreId, &Keys), segment: u32, image: &[u8]) {
         enum Met {
             Fork(u64),
             Record(u64, Replaced, u32),
@@ -41,8 +44,8 @@ impl Alive {
         let mut found = Vec::new();
         for frame in Scan::new(image, store, segment, true) {
             let Found::Frame { offset, header, payload } = frame else { continue };
-            for (range, body) in records(payload).flatten() {
-                let what = match codec::decode(body) {
+            for OpenRecord { range, body, .. } in keys.records(&header, payload).flatten() {
+                let what = match codec::decode(&body) {
                     Ok(Record::Opened(Opening { past: Some(past), .. })) => {
                         found.push(Met::Fork(past.parent));
                         continue;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use memory_core::{
-    ConversationId, ErasedKey, ErasedLeaf, ErasureId, MessageKey, NodeRange,
+    ConversationId, ErasureId, NodeRange,
     view::{Shown, ShownRun, View},
 };
 
@@ -11,12 +11,13 @@ use crate::log::{
     format::{
         Location,
         codec::{
-            self, CodecError, ErasedMessage, EventRecord, MessageRecord, Record, encode_erased_note,
-            encode_erased_summary, encode_view,
+            self, CodecError, EventRecord, MessageRecord, Record, encode_erased_note, encode_erased_summary,
+            encode_view,
         },
-        frame::{FrameHeader, StoreId, records},
+        frame::{FrameHeader, StoreId, record_of},
         scan::{Found, Scan},
     },
+    keys::{Grave, Keys, OpenRecord},
     state::{State, erased::Erased},
 };
 
@@ -35,7 +36,7 @@ pub(super) struct Erasing {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Kept,
-    /// This record stands in its place.
+    /// This record, which is not encrypted, stands in its place.
     Replaced(Vec<u8>),
     LeftOut,
 }
@@ -56,27 +57,35 @@ impl Erasing {
         self.erased.is_empty()
     }
 
-    /// Places of the records of a segment that hold erased content.
+    /// The records of a segment that hold erased content: what the salt of each is overwritten with, if it has one.
     pub(super) fn found<'a>(
         &'a self,
-        store: StoreId,
+        (store, keys): (StoreId, &'a Keys),
         segment: u32,
         image: &'a [u8],
-    ) -> impl Iterator<Item = Location> + 'a {
+    ) -> impl Iterator<Item = Option<Grave>> + 'a {
         Scan::new(image, store, segment, true).flat_map(move |found| {
             let Found::Frame { offset, header, payload } = found else { return Vec::new() };
-            let holds = |place, body| self.fate(&header, place, body).is_ok_and(|fate| fate != Fate::Kept);
-            let place = |within: usize| {
-                let within = u32::try_from(within).unwrap_or(u32::MAX);
-                Location { segment, offset: offset.saturating_add(within) }
+            let holds = |record: &OpenRecord<'_>| {
+                let within = u32::try_from(record.range.start).unwrap_or(u32::MAX);
+                let place = Location { segment, offset: offset.saturating_add(within) };
+                self.fate(&header, place, record).is_ok_and(|fate| fate != Fate::Kept)
             };
-            let records = records(payload).flatten().map(|(range, body)| (place(range.start), body));
-            records.filter(|(place, body)| holds(*place, body)).map(|(place, _)| place).collect()
+            let records = keys.records(&header, payload).flatten();
+            records.filter(holds).map(|record| keys.grave_in(&header, &record)).collect()
         })
     }
 
     /// Fate of the record at `place`.
-    pub(super) fn fate(&self, header: &FrameHeader, place: Location, body: &[u8]) -> Result<Fate, CodecError> {
+    pub(super) fn fate(
+        &self,
+        header: &FrameHeader,
+        place: Location,
+        OpenRecord { body, is_shredded, .. }: &OpenRecord<'_>,
+    ) -> Result<Fate, CodecError> {
+        if *is_shredded {
+            return record_of(body).map(Fate::Replaced).ok_or_else(|| "an erased record is too long".into());
+        }
         if codec::is_message(body) && !self.messages.contains(&place) {
             return Ok(Fate::Kept);
         }
@@ -102,13 +111,7 @@ impl Erasing {
 
     fn erased_message(&self, message: &MessageRecord<'_>, erased: Option<&Erased>) -> Result<Vec<u8>, CodecError> {
         // A message may have been erased through a fork alone, if its own conversation is damaged.
-        let salt = erased.and_then(Erased::salt).unwrap_or(ErasureId::from_bytes([0; 16]));
-        let key = message.key().and_then(|key| MessageKey::new(key).ok());
-        let erased = message.erased()?;
-        let left = ErasedLeaf { key: key.map(|key| ErasedKey::new(salt, &key)), ..erased.left };
-        let mut record = Vec::new();
-        ErasedMessage { left, ..erased }.encode_onto(&mut record)?;
-        Ok(record)
+        message.erased_record(erased.and_then(Erased::salt).unwrap_or(ErasureId::from_bytes([0; 16])))
     }
 
     fn view(&self, mut view: View, erased: Option<&Erased>, place: Location) -> Result<Fate, CodecError> {

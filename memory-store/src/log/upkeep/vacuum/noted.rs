@@ -10,9 +10,10 @@ use memory_core::{
 use crate::log::{
     format::{
         codec::{self, CodecError, EventRecord, Record},
-        frame::{StoreId, records},
+        frame::{StoreId, record_of},
         scan::{Found, Scan},
     },
+    keys::Keys,
     state::{State, conversation::Conversation},
 };
 
@@ -57,33 +58,35 @@ impl Noted {
     }
 
     /// Looks at a segment. Conversations with anything else in it remain as they are.
-    pub(super) fn look(&mut self, store: StoreId, segment: u32, image: &[u8], is_sealed: bool) {
+    pub(super) fn look(&mut self, (store, keys): (StoreId, &Keys), segment: u32, image: &[u8], is_sealed: bool) {
         if self.is_empty() {
             return;
         }
         for found in Scan::new(image, store, segment, true) {
             let Found::Frame { header, payload, .. } = found else { continue };
             let Some(candidate) = self.0.get_mut(&header.conversation) else { continue };
-            let fits = records(payload).all(|record| match record.map(|(_, body)| codec::decode(body)) {
-                Ok(Ok(Record::Opened(_))) => {
-                    candidate.begins_in = Some(segment);
-                    is_sealed
-                }
-                Ok(Ok(Record::Message(message))) => {
-                    let note = message
-                        .into_stored()
-                        .ok()
-                        .and_then(|stored| Note::of_message(NoteId::FIRST, &stored.draft.message, stored.draft.at));
-                    is_sealed && note.is_some()
-                }
-                Ok(Ok(Record::Event(EventRecord::Tags(tags)))) => {
-                    if tags.contains(&Mark::Companion.tag()) {
-                        candidate.tagged_in.insert(segment);
+            let fits = keys.records(&header, payload).all(|record| {
+                match record.as_ref().map(|record| codec::decode(&record.body)) {
+                    Ok(Ok(Record::Opened(_))) => {
+                        candidate.begins_in = Some(segment);
+                        is_sealed
                     }
-                    is_sealed
+                    Ok(Ok(Record::Message(message))) => {
+                        let note = message
+                            .into_stored()
+                            .ok()
+                            .and_then(|stored| Note::of_message(NoteId::FIRST, &stored.draft.message, stored.draft.at));
+                        is_sealed && note.is_some()
+                    }
+                    Ok(Ok(Record::Event(EventRecord::Tags(tags)))) => {
+                        if tags.contains(&Mark::Companion.tag()) {
+                            candidate.tagged_in.insert(segment);
+                        }
+                        is_sealed
+                    }
+                    Ok(Ok(Record::Event(EventRecord::Note(_)))) => true,
+                    _ => false,
                 }
-                Ok(Ok(Record::Event(EventRecord::Note(_)))) => true,
-                _ => false,
             });
             if !fits {
                 self.0.remove(&header.conversation);
@@ -102,7 +105,7 @@ impl Noted {
 
 /// The record that stands in the place of one of such a conversation; `None` where it is left out. `before` counts the
 /// nodes before it.
-pub(super) fn renoted(record: &[u8], body: &[u8], before: &mut u64) -> Result<Option<Vec<u8>>, CodecError> {
+pub(super) fn renoted(body: &[u8], before: &mut u64) -> Result<Option<Vec<u8>>, CodecError> {
     match codec::decode(body)? {
         Record::Message(message) => {
             let id = NoteId::after(*before);
@@ -112,6 +115,6 @@ pub(super) fn renoted(record: &[u8], body: &[u8], before: &mut u64) -> Result<Op
             codec::encode_event(&Event::Note(Box::new(note)), SummaryId::from_index(0)).map(Some)
         }
         Record::Event(EventRecord::Tags(_)) => Ok(None),
-        _ => Ok(Some(record.to_vec())),
+        _ => record_of(body).map(Some).ok_or_else(|| "a record is too long".into()),
     }
 }

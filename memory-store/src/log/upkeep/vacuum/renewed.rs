@@ -36,7 +36,7 @@ pub(super) fn renewed(
             // The new segment has the old one's name by the time anyone reads the path.
             Some(Replacement { number, file }) => {
                 let opened = shared.media.open(file, Access::Read).map_err(io_error("open", file))?;
-                Segment::new(*number, old.path(), opened).sealed()
+                Segment::new(*number, old.path(), opened, old.keys()).sealed()
             }
             None => old.clone(),
         };

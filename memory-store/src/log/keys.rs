@@ -1,0 +1,401 @@
+//! Keys of an encrypted store: from the master key to the key of one record.
+//!
+//! The master key opens the keys of the store, which lie in `KEYRING`. From them HKDF derives a key for each
+//! conversation, and from that and a random salt, which lies in `SALTS` alone, the key of each message, summary and
+//! note. Overwriting a salt makes the record unreadable for everybody.
+
+mod record;
+mod ring;
+mod salts;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use memory_core::port::StoreError;
+use memory_files::seal::{Deriving, KeySet, NONCE, SealKey, TAG, random};
+use zeroize::Zeroizing;
+
+pub(crate) use self::{
+    record::{MOST_ADDED, OpenRecord, SEALED, Sealing, is_sealed},
+    ring::{RING_FILE, RING_TEMPORARY},
+    salts::{Grave, SALTS_FILE, Slots},
+};
+use self::{ring::Ring, salts::Salts};
+use super::{
+    failure::{Failure, io_error},
+    format::frame::StoreId,
+    media::{Access, Media},
+    read::directory::sync_dir,
+};
+
+/// Conversations whose keys are kept in memory.
+const MOST_CONVERSATIONS: usize = 4096;
+
+/// The key that opens an encrypted store.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MasterKey(Master);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Master {
+    Bytes(SealKey),
+    Passphrase(Zeroizing<String>),
+}
+
+impl MasterKey {
+    /// A key of 32 random bytes, as in a key file.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(Master::Bytes(SealKey::new(bytes)))
+    }
+
+    /// A passphrase, from which Argon2id derives the key when a store is opened.
+    #[must_use]
+    pub fn from_passphrase(passphrase: impl Into<String>) -> Self {
+        Self(Master::Passphrase(Zeroizing::new(passphrase.into())))
+    }
+}
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey(..)")
+    }
+}
+
+/// How a store is opened that may be encrypted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unlock<'k> {
+    pub(crate) key: Option<&'k MasterKey>,
+    /// True if a store that is made is encrypted.
+    pub(crate) encrypts_new: bool,
+}
+
+/// Keys of an open store; the default for one that is not encrypted.
+#[derive(Clone, Default)]
+pub(crate) struct Keys(Option<Arc<Inner>>);
+
+struct Inner {
+    media: Arc<dyn Media>,
+    dir: PathBuf,
+    store: StoreId,
+    /// Opens the keys of the store.
+    wrapping: Mutex<SealKey>,
+    set: KeySet,
+    /// Number of the keyring that `set` is from.
+    number: AtomicU64,
+    is_changing: AtomicBool,
+    conversations: RwLock<HashMap<(u32, u64), Arc<ConversationKey>>>,
+    salts: Salts,
+}
+
+/// Keys of one conversation.
+pub(super) struct ConversationKey {
+    records: Deriving,
+    /// Key of what is not erased with a salt.
+    rest: SealKey,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Keys(..)" } else { "Keys" })
+    }
+}
+
+/// The error for a key that is missing or does not fit.
+pub(crate) fn no_key(store: &Path, why: &str) -> StoreError {
+    StoreError::Key { place: store.into(), why: why.to_owned() }
+}
+
+/// Begins a file that is sealed as a whole.
+const SEALED_FILE: [u8; 8] = *b"MEMSEAW\n";
+
+const MISSING: &str = "it is encrypted, and no key was given: name the file of its key in MEMORY_KEY_FILE, with \
+                       --key-file, or as key-file in the configuration";
+
+const CHANGED: &str = "it was encrypted or decrypted since it was opened: open it again";
+
+/// The error for an encrypted store without its key.
+pub(crate) fn missing(store: &Path) -> StoreError {
+    no_key(store, MISSING)
+}
+
+/// The error for a store that was encrypted or decrypted since it was opened.
+pub(crate) fn changed(store: &Path) -> StoreError {
+    no_key(store, CHANGED)
+}
+
+impl Keys {
+    /// Makes the keys of a new store. `FORMAT` must not say yet that the store is encrypted.
+    pub(crate) fn create(
+        media: &Arc<dyn Media>,
+        dir: &Path,
+        store: StoreId,
+        master: &MasterKey,
+        is_changing: bool,
+    ) -> Result<Self, StoreError> {
+        let (mut ring, wrapping) = Ring::new(master)?;
+        ring.add(store, 1, &SealKey::random().map_err(io_error("draw a key for", dir))?, &wrapping)?;
+        (ring.current, ring.is_changing) = (1, is_changing);
+        salts::create(&**media, dir)?;
+        ring.create(&**media, dir, store)?;
+        Self::of(media, dir, store, &ring, wrapping)
+    }
+
+    /// Opens the keys of an encrypted store.
+    pub(crate) fn open(
+        media: &Arc<dyn Media>,
+        dir: &Path,
+        store: StoreId,
+        master: Option<&MasterKey>,
+    ) -> Result<Self, StoreError> {
+        let ring = Ring::read(&**media, dir, store)?;
+        let master = master.ok_or_else(|| no_key(dir, MISSING))?;
+        let wrapping = ring.wrapping(dir, master)?;
+        Self::of(media, dir, store, &ring, wrapping)
+    }
+
+    fn of(
+        media: &Arc<dyn Media>,
+        dir: &Path,
+        store: StoreId,
+        ring: &Ring,
+        wrapping: SealKey,
+    ) -> Result<Self, StoreError> {
+        let set = KeySet::default();
+        set.set(ring.open(dir, store, &wrapping)?, ring.current);
+        Ok(Self(Some(Arc::new(Inner {
+            media: Arc::clone(media),
+            dir: dir.to_owned(),
+            store,
+            wrapping: Mutex::new(wrapping),
+            set,
+            number: AtomicU64::new(ring.number),
+            is_changing: AtomicBool::new(ring.is_changing),
+            conversations: RwLock::default(),
+            salts: Salts::default(),
+        }))))
+    }
+
+    /// True if the store is encrypted.
+    pub(crate) const fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Keys of the derived files.
+    pub(crate) fn files(&self) -> KeySet {
+        self.0.as_ref().map(|inner| inner.set.clone()).unwrap_or_default()
+    }
+
+    /// Seals the contents of a file that is written whole.
+    pub(crate) fn seal_file(&self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let epoch = self.current();
+        let Some(key) = self.file_key(epoch) else { return Ok(bytes) };
+        let nonce = random::<NONCE>()?;
+        let mut out = [&SEALED_FILE[..], &epoch.to_le_bytes(), &nonce].concat();
+        let begin = out.len();
+        out.extend_from_slice(&bytes);
+        let tag = key.seal(&nonce, &SEALED_FILE, out.get_mut(begin..).unwrap_or_default());
+        out.extend_from_slice(&tag);
+        Ok(out)
+    }
+
+    /// Opens the contents of such a file; `None` if they are not sealed as those of this store are.
+    pub(crate) fn open_file(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (epoch, rest) = bytes.strip_prefix(&SEALED_FILE)?.split_first_chunk::<4>()?;
+        let (nonce, rest) = rest.split_first_chunk::<NONCE>()?;
+        let (sealed, tag) = rest.split_last_chunk::<TAG>()?;
+        let mut out = sealed.to_vec();
+        self.file_key(u32::from_le_bytes(*epoch))?.open(nonce, &SEALED_FILE, &mut out, tag).then_some(out)
+    }
+
+    fn file_key(&self, epoch: u32) -> Option<SealKey> {
+        Some(self.0.as_ref()?.set.get(epoch)?.derive(&[b"memory 2026 whole file"]))
+    }
+
+    /// Epoch of the key that frames are written with; 0 if they are not encrypted.
+    pub(crate) fn current(&self) -> u32 {
+        self.0.as_ref().map_or(0, |inner| inner.set.current())
+    }
+
+    /// Reads the keyring again if another process has changed it.
+    pub(crate) fn refresh(&self) -> Result<(), StoreError> {
+        let Some(inner) = &self.0 else { return Ok(()) };
+        let ring = match Ring::read(&*inner.media, &inner.dir, inner.store) {
+            Err(StoreError::Damaged { .. }) if !is_there(&*inner.media, &inner.dir) => {
+                return Err(no_key(&inner.dir, CHANGED));
+            }
+            read => read?,
+        };
+        if ring.number != inner.number.load(Ordering::Acquire) { inner.follow(&ring) } else { Ok(()) }
+    }
+
+    /// True while the store is being encrypted, decrypted or given new keys.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| inner.is_changing.load(Ordering::Acquire))
+    }
+
+    /// Completes a change of the keyring that was interrupted. The caller holds the write lock.
+    pub(crate) fn repair(&self) -> Result<(), StoreError> {
+        self.change(|ring, _| Ok(ring.is_torn))
+    }
+
+    /// Begins to write with a new key. The caller holds the write lock.
+    pub(crate) fn begin_rotation(&self) -> Result<(), StoreError> {
+        self.change(|ring, inner| {
+            let epoch = ring.epochs().max().unwrap_or(0) + 1;
+            let wrapping = inner.wrapping();
+            ring.add(
+                inner.store,
+                epoch,
+                &SealKey::random().map_err(io_error("draw a key for", &inner.dir))?,
+                &wrapping,
+            )?;
+            (ring.current, ring.is_changing) = (epoch, true);
+            Ok(true)
+        })
+    }
+
+    /// Begins to write without encryption. The caller holds the write lock.
+    pub(crate) fn begin_decryption(&self) -> Result<(), StoreError> {
+        self.change(|ring, _| {
+            (ring.current, ring.is_changing) = (0, true);
+            Ok(true)
+        })
+    }
+
+    /// Forgets all keys but the current one, now that nothing needs them. The caller holds the write lock.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        self.change(|ring, _| {
+            ring.settle();
+            Ok(true)
+        })
+    }
+
+    /// Locks the keys with another master key. The caller holds the write lock.
+    pub(crate) fn relock(&self, master: &MasterKey) -> Result<(), StoreError> {
+        self.change(|ring, inner| {
+            let keys = ring.open(&inner.dir, inner.store, &inner.wrapping())?;
+            let wrapping = ring.relock(inner.store, &keys, master)?;
+            *inner.wrapping.lock().unwrap_or_else(PoisonError::into_inner) = wrapping;
+            Ok(true)
+        })
+    }
+
+    /// Changes the keyring on disk, if `change` says so, and then in memory.
+    fn change(&self, change: impl FnOnce(&mut Ring, &Inner) -> Result<bool, StoreError>) -> Result<(), StoreError> {
+        let Some(inner) = &self.0 else { return Ok(()) };
+        let mut ring = Ring::read(&*inner.media, &inner.dir, inner.store)?;
+        if change(&mut ring, inner)? {
+            ring.write(&*inner.media, &inner.dir, inner.store)?;
+        }
+        inner.follow(&ring)
+    }
+
+    /// Reserves salts for at least so many records; they are on disk. The caller holds the write lock.
+    pub(crate) fn reserve(&self, records: u32) -> Result<Slots, Failure> {
+        let Some(inner) = &self.0 else { return Ok(Slots::default()) };
+        let path = inner.dir.join(SALTS_FILE);
+        let reserved = inner.salts.reserve(&*inner.media, &path, records);
+        reserved.map_err(|error| Failure::new("write", &path, &error))
+    }
+
+    /// Overwrites salts, so that nobody can read their records any more.
+    pub(crate) fn shred(&self, graves: Vec<Grave>) -> Result<(), StoreError> {
+        let Some(inner) = self.0.as_ref().filter(|_| !graves.is_empty()) else { return Ok(()) };
+        let path = inner.dir.join(SALTS_FILE);
+        inner.salts.shred(&*inner.media, &path, graves).map_err(io_error("overwrite a salt in", &path))
+    }
+
+    /// Forgets the salts in memory, of which some were overwritten.
+    pub(crate) fn forget_salts(&self) {
+        if let Some(inner) = &self.0 {
+            inner.salts.forget();
+        }
+    }
+}
+
+/// Overwrites and removes the files of keys, of a store that is not encrypted any more.
+pub(crate) fn remove(media: &dyn Media, dir: &Path) -> Result<(), StoreError> {
+    for name in [RING_TEMPORARY, RING_FILE, SALTS_FILE] {
+        let path = dir.join(name);
+        if overwrite(media, &path)? {
+            media.remove(&path).map_err(io_error("remove", &path))?;
+        }
+    }
+    sync_dir(media, dir)
+}
+
+/// Overwrites a file of keys with zeros; `false` if there is none.
+pub(crate) fn overwrite(media: &dyn Media, path: &Path) -> Result<bool, StoreError> {
+    let file = match media.open(path, Access::Write) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened.map_err(io_error("open", path))?,
+    };
+    let zeros = [0; 4096];
+    let overwritten = file.size().and_then(|size| {
+        (0..size).step_by(zeros.len()).try_for_each(|at| file.write_at(&zeros, at))?;
+        file.sync_data()
+    });
+    overwritten.map_err(io_error("overwrite", path))?;
+    Ok(true)
+}
+
+/// True if there are files of keys.
+pub(crate) fn is_there(media: &dyn Media, dir: &Path) -> bool {
+    let names = media.list(dir).unwrap_or_default();
+    [RING_TEMPORARY, RING_FILE, SALTS_FILE].iter().any(|file| names.iter().any(|name| name == file))
+}
+
+impl Inner {
+    fn wrapping(&self) -> SealKey {
+        self.wrapping.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Uses the keys of a ring. A ring under another master key needs no key while it has none but those of before.
+    fn follow(&self, ring: &Ring) -> Result<(), StoreError> {
+        let keys = match ring.open(&self.dir, self.store, &self.wrapping()) {
+            Err(error @ StoreError::Key { .. }) => {
+                let known: Option<BTreeMap<_, _>> = ring.epochs().map(|at| Some((at, self.set.get(at)?))).collect();
+                known.ok_or(error)?
+            }
+            opened => opened?,
+        };
+        self.set.set(keys, ring.current);
+        self.is_changing.store(ring.is_changing, Ordering::Release);
+        self.number.store(ring.number, Ordering::Release);
+        Ok(())
+    }
+
+    /// The keys of a conversation; `None` without the key of that epoch.
+    fn conversation(&self, epoch: u32, conversation: u64) -> Option<Arc<ConversationKey>> {
+        let known = self.conversations.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = known.get(&(epoch, conversation)) {
+            return Some(Arc::clone(keys));
+        }
+        drop(known);
+        let of_store = self.set.get(epoch)?;
+        let key = of_store.derive(&[b"memory 2026 conversation", &conversation.to_le_bytes()]);
+        let rest = key.derive(&[b"memory 2026 rest"]);
+        let keys = Arc::new(ConversationKey { records: Deriving::of(&key), rest });
+        let mut known = self.conversations.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_CONVERSATIONS {
+            known.clear();
+        }
+        known.insert((epoch, conversation), Arc::clone(&keys));
+        Some(keys)
+    }
+
+    fn salt(&self, slot: u32) -> Result<([u8; 16], [u8; 8]), &'static str> {
+        let path = self.dir.join(SALTS_FILE);
+        self.salts.get(&*self.media, &path, slot).map_err(|error| {
+            tracing::error!(path = %path.display(), slot, %error, "a salt cannot be read");
+            "its salt in the file SALTS cannot be read"
+        })
+    }
+}

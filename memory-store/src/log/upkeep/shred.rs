@@ -1,0 +1,52 @@
+//! Overwrites the salts of what an erasure has erased, so that nobody can decrypt it any more.
+
+use std::sync::Arc;
+
+use memory_core::{
+    Erasure, NodeRange,
+    port::{Event, StoreError},
+};
+
+use crate::log::{read::reader::Reader, write::shared::Shared};
+
+/// The erasures among events, if the store is encrypted.
+pub(crate) fn erasures(shared: &Shared, events: &[Event]) -> Vec<Erasure> {
+    let erasure = |event: &Event| if let Event::Erased(erasure) = event { Some((**erasure).clone()) } else { None };
+    if shared.directory.keys.is_some() { events.iter().filter_map(erasure).collect() } else { Vec::new() }
+}
+
+/// Overwrites the salts of the messages, summaries and notes that these erasures hide. A vacuum overwrites those that an
+/// interruption leaves.
+pub(crate) fn shred(shared: &Shared, erasures: &[Erasure]) -> Result<(), StoreError> {
+    if erasures.is_empty() {
+        return Ok(());
+    }
+    let (segments, places, notes) = {
+        let state = shared.current()?;
+        let (mut places, mut notes) = (Vec::new(), Vec::new());
+        for one in state.conversations() {
+            let cuts = one.erased.cuts().iter().filter(|cut| erasures.iter().any(|erasure| erasure.id == cut.id));
+            let runs: Vec<NodeRange> = cuts.flat_map(|cut| cut.nodes.iter().copied()).collect();
+            let is_concerned = one.erased.cuts().iter().any(|cut| erasures.iter().any(|erasure| erasure.id == cut.id));
+            if !is_concerned {
+                continue;
+            }
+            places.extend(runs.iter().flat_map(|run| one.nodes.all_wanted(*run)).map(|wanted| wanted.location));
+            places.extend(one.summaries.erased_locations());
+            let of_conversation = one.notes.locations(1, one.notes.last());
+            notes.extend(of_conversation.into_iter().map(|place| (place, one.erased.clone())));
+        }
+        (Arc::clone(&state.segments), places, notes)
+    };
+    let mut reader = Reader::new(&segments);
+    let mut graves = Vec::new();
+    for place in places {
+        graves.extend(reader.grave(place)?);
+    }
+    for (place, erased) in notes {
+        if reader.note(place)?.is_some_and(|note| erased.hides_note(&note, place)) {
+            graves.extend(reader.grave(place)?);
+        }
+    }
+    shared.directory.keys.shred(graves)
+}
