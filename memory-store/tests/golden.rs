@@ -10,7 +10,9 @@ use memory_core::{
     port::{Event, Note, NoteChange, Source, Store, StoreError},
     view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
-use memory_store::{ExchangeError, ExportFile, LogStore, ReadLimits, VacuumOptions, examine, export, import};
+use memory_store::{
+    ExchangeError, ExportFile, LogOptions, LogStore, MasterKey, ReadLimits, VacuumOptions, examine, export, import,
+};
 
 /// The root of conversation `talk` in `golden/format-1`.
 const FORMAT_1_ROOT: &str = include_str!("golden/format-1/talk.root");
@@ -134,7 +136,10 @@ fn view() -> ViewDraft {
 
 /// Writes the sample that the golden stores hold.
 async fn write(path: &Path) -> LogStore {
-    let store = LogStore::open(path).unwrap();
+    written(LogStore::open(path).unwrap()).await
+}
+
+async fn written(store: LogStore) -> LogStore {
     let (first, rest) = (drafts()[..1].to_vec(), drafts()[1..].to_vec());
     store.append(&talk(), first).await.unwrap();
     store.append(&ConversationId::new("other").unwrap(), drafts()[1..2].to_vec()).await.unwrap();
@@ -149,6 +154,35 @@ fn copy(from: &Path, to: &Path) {
     for file in ["FORMAT", "log/0001.seg"] {
         fs::copy(from.join(file), to.join(file)).unwrap();
     }
+    for keys in ["KEYRING", "SALTS"].into_iter().filter(|keys| from.join(keys).exists()) {
+        fs::copy(from.join(keys), to.join(keys)).unwrap();
+    }
+}
+
+/// The key of the golden encrypted store.
+const KEY: MasterKey = MasterKey::from_bytes([0x2B; 32]);
+
+/// With `MEMORY_GOLDEN_ENCRYPTED=DIR` it leaves the store there.
+#[test]
+fn an_encrypted_store_of_format_2_opens_for_ever() {
+    if let Some(golden) = env::var_os("MEMORY_GOLDEN_ENCRYPTED") {
+        let dir = tempfile::tempdir().unwrap();
+        let store = LogStore::open_encrypted(dir.path(), LogOptions::default().encrypt(), Some(&KEY)).unwrap();
+        drop(pollster::block_on(written(store)));
+        copy(dir.path(), Path::new(&golden));
+    }
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-2");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    for store in [
+        LogStore::open_read_only_encrypted(dir.path(), Some(&KEY)).unwrap(),
+        LogStore::open_encrypted(dir.path(), LogOptions::default(), Some(&KEY)).unwrap(),
+    ] {
+        assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
+        pollster::block_on(check(&store));
+        pollster::block_on(check_views(&store));
+    }
+    assert!(matches!(LogStore::open(dir.path()), Err(StoreError::Key { .. })));
 }
 
 #[test]
