@@ -16,8 +16,6 @@ const REPLY: u32 = 4_096;
 const REPLY_SHARE: u32 = 4;
 /// Share of the window for what providers add to a request: roles, templates, the frames of tools.
 const FRAME_SHARE: u32 = 32;
-/// Tokens of the labels around a message of the user and the view before it.
-const LABELS: u32 = 100;
 /// Text in the place of an answer without words.
 const NO_ANSWER: &str = "[no answer]";
 /// Text at the end of an answer that was interrupted.
@@ -79,11 +77,7 @@ impl Agent {
         let tools = specs.iter().map(|spec| self.tokens_of(spec)).sum();
         let projected = turn.prompt.as_ref().map(|prompt| u64::from(prompt.tokens.saturating_add(tools)));
         invocation.before_model_call(projected, Some(self.fitted.window.into())).await?;
-        let mut options = self.prompt_options(tools);
-        if let Some(node) = asked {
-            options.window_floor = options.window_floor.max(self.floor(node, options.budget).await?);
-        }
-        let mut prompt = self.conversation.turn(&options).await?;
+        let mut prompt = self.conversation.turn(&self.prompt_options(tools)).await?;
         loop {
             if let Some(node) = asked.filter(|node| !prompt.verbatim().iter().any(|shown| shown.contains(*node))) {
                 return Err(self.too_long(node, prompt.budget).await);
@@ -120,15 +114,6 @@ impl Agent {
                 None => Asked::Interrupted { message, last },
             });
         }
-    }
-
-    /// Share of the budget that holds a message of the user next to the coarsest view, if the window moves.
-    async fn floor(&self, node: NodeId, budget: u32) -> Result<f32, AgentError> {
-        let asked = self.text_tokens(node).await?;
-        let view = self.conversation.stats().await?.view_tokens;
-        let needed = u32::try_from(view).unwrap_or(u32::MAX).saturating_add(asked).saturating_add(asked / 4 + LABELS);
-        #[expect(clippy::cast_possible_truncation, reason = "a share")]
-        Ok((f64::from(needed) / f64::from(budget.max(1))).min(1.0) as f32)
     }
 
     /// Tokens of a message.

@@ -206,7 +206,7 @@ impl Assembly<'_> {
     }
 
     /// The last message of the user, if so many steps follow it that it does not belong to the end.
-    fn asked(&self) -> Option<NodeId> {
+    pub(super) fn asked(&self) -> Option<NodeId> {
         let end = self.snapshot.tree.end()?;
         self.snapshot.tree.last_prompt().filter(|asked| *asked < end.first())
     }

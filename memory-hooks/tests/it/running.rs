@@ -234,3 +234,38 @@ fn a_turn_that_keeps_its_window_reads_a_new_message_once_and_counts_the_window_o
     assert_eq!(world.store.reads(&id())[&new], 1, "the standing lines are not read where the window stays");
     assert_eq!(counter.0.load(Ordering::Relaxed), 2, "once for the window and once for the prompt");
 }
+
+#[test]
+fn every_window_shows_the_users_last_message_word_for_word() {
+    for (budget, steps) in [(400, 0), (600, 0), (600, 30), (900, 60)] {
+        let world = World::new();
+        world.say(chat(300));
+        let asked = "Which of the two ferries did we book for the second week, and who pays for the cabin?";
+        for round in 0..4 {
+            world.say([Message::user(format!("{asked} It is round {round}. {}", "Tell me soon. ".repeat(20)))]);
+            for step in 0..steps {
+                let call = format!("c{round}-{step}");
+                world.say([calls(&[&call]), results(&[&call], "a result of nine words that says nothing of it")]);
+            }
+            let prompt = block_on(world.talk.turn(&PromptOptions::new(budget))).unwrap();
+            let text = prompt.text();
+            assert!(text.contains(&format!("{asked} It is round {round}.")), "{budget} {steps}: {text}");
+            assert!(prompt.tokens <= budget);
+        }
+    }
+}
+
+#[test]
+fn a_window_that_moves_shows_what_is_pinned() {
+    let world = World::new();
+    world.say(chat(40));
+    world.say([Message::user("The door code of the house is 4711-B, do not lose it.")]);
+    let pinned = memory_core::NodeId::new(block_on(world.talk.stats()).unwrap().nodes).unwrap();
+    block_on(world.talk.pin(pinned, true)).unwrap();
+    for _ in 0..6 {
+        world.say(chat(60));
+        let prompt = block_on(world.talk.turn(&PromptOptions::new(900))).unwrap();
+        assert!(prompt.text().contains("4711-B"), "{}", prompt.text());
+        assert!(prompt.tokens <= 900);
+    }
+}

@@ -188,7 +188,7 @@ impl Assembly<'_> {
     /// history does not show verbatim, newest first, as many as fit into `room`, and their cost. Turns stay whole, since
     /// a call is not shown without its results. They are not restored in place, since everything merged with them would
     /// be restored too.
-    async fn pinned_within(
+    pub(super) async fn pinned_within(
         &self,
         room: u32,
         shown: &[NodeRange],

@@ -294,6 +294,24 @@ impl<'a> Running<'a> {
             if at < window.shown.len() {
                 window.shown.splice(at..at, lines);
             }
+            let history = |window: &Window| {
+                let first = window.shown.iter().position(|part| part.kind == PieceKind::Message);
+                first.unwrap_or(window.shown.len())
+            };
+            if let Some(asked) = self.unshown_question(&window).await? {
+                let at = history(&window);
+                window.shown.insert(at, asked);
+                if self.tokens(&window) > budget {
+                    window.shown.remove(at);
+                }
+            }
+            let (room, mut losses) = (budget.saturating_sub(self.tokens(&window)), Losses::default());
+            let (mut pinned, _) = self.assembly.pinned_within(room, &visible(&window.shown), &mut losses).await?;
+            self.note(&losses);
+            pinned.iter_mut().for_each(|part| self.cut_part(part, window.longest_result));
+            pinned.sort_by_key(|part| part.nodes);
+            let at = history(&window);
+            window.shown.splice(at..at, pinned);
         }
         let (window, needed) = self.asking(window).await?;
         if needed > budget {
@@ -308,17 +326,41 @@ impl<'a> Running<'a> {
         let budget = self.assembly.options.budget;
         let tree = &self.assembly.snapshot.tree;
         let all = NodeRange::first_n(tree.total()).map_or(0, |all| tree.verbatim_cost(all));
+        let asked = tree.last_prompt().map_or(0, |asked| tree.verbatim_cost(NodeRange::single(asked)));
+        let with_asked = floor.saturating_add(u32::try_from(asked).unwrap_or(u32::MAX)).min(budget);
         let wider = floor / 2 + budget / 2;
-        let budgets = if all <= u64::from(whole) { [whole, wider, budget] } else { [floor, wider, budget] };
-        let mut refused = None;
-        for budget in budgets {
+        let first = if all <= u64::from(whole) { whole } else { floor };
+        let (mut refused, mut without) = (None, None);
+        for budget in [first, with_asked, wider, budget] {
             match self.view_within(budget).await {
-                Ok(window) => return Ok(window),
+                Ok(window) if self.shows_question(&window) => return Ok(window),
+                Ok(window) => drop(without.get_or_insert(window)),
                 Err(MemoryError::Plan(error)) => refused = Some(error),
                 Err(error) => return Err(error),
             }
         }
-        Err(refused.unwrap_or(PlanError::BudgetTooSmall { needed: u32::MAX, budget }).into())
+        without.ok_or_else(|| refused.unwrap_or(PlanError::BudgetTooSmall { needed: u32::MAX, budget }).into())
+    }
+
+    /// True if a window shows the last message of the user whole, or an end of so many steps that it stands beside them.
+    fn shows_question(&self, window: &Window) -> bool {
+        let tree = &self.assembly.snapshot.tree;
+        let Some(asked) = tree.last_prompt() else { return true };
+        let is_whole = window.longest_result.is_none_or(|most| tree.node(asked).is_none_or(|node| node.tokens <= most));
+        is_whole && (self.assembly.asked().is_some() || visible(&window.shown).iter().any(|run| run.contains(asked)))
+    }
+
+    /// The last message of the user, if a window has it in a summary: an agent cannot answer without its words.
+    async fn unshown_question(&self, window: &Window) -> Result<Option<Part>, MemoryError> {
+        let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
+        let Some(asked) = snapshot.tree.last_prompt() else { return Ok(None) };
+        if visible(&window.shown).iter().any(|run| run.contains(asked)) {
+            return Ok(None);
+        }
+        let read = parts.store.readable_nodes(conversation, NodeRange::single(asked)).await?;
+        let node = read.nodes.into_iter().find(|node| !node.is_disabled);
+        let node = node.map(|node| self.cut(node, window.longest_result));
+        Ok(node.map(|node| Part::message(PieceKind::Message, node, "the user's last message".to_owned())))
     }
 
     async fn view_within(&mut self, budget: u32) -> Result<Window, MemoryError> {
