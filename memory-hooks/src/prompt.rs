@@ -61,7 +61,7 @@ pub struct Prompt {
     pub(crate) judged_by: Option<String>,
     /// Erased messages that the conversation had.
     pub(crate) erased: Vec<NodeRange>,
-    /// Tokens of all messages.
+    /// Tokens of all messages, shown whole with their labels.
     pub full_tokens: u64,
     /// Notices for the caller.
     pub notices: Vec<Notice>,

@@ -234,7 +234,7 @@ struct WrittenPrompt<'a> {
     standing_tokens: u32,
     /// Tokens of recalled messages.
     recalled_tokens: u32,
-    /// Tokens of all messages.
+    /// Tokens of all messages, shown whole with their labels.
     full_tokens: u64,
     /// Pieces of the text, in order.
     pieces: &'a [Piece],

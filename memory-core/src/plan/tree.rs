@@ -163,13 +163,13 @@ impl Tree {
         self.tokens.nodes
     }
 
-    /// Tokens of the first `nodes` nodes.
+    /// Cost of the first `nodes` nodes verbatim, in tokens, including [`ViewPolicy::per_message`] for each.
     #[must_use]
-    pub fn tokens_within(&self, nodes: u64) -> u64 {
+    pub fn shown_tokens_within(&self, nodes: u64) -> u64 {
         if nodes >= self.total() {
-            return self.tokens();
+            return self.verbatim_total();
         }
-        self.nodes().take(usize::try_from(nodes).unwrap_or(usize::MAX)).map(|node| u64::from(node.tokens)).sum()
+        NodeRange::first_n(nodes).map_or(0, |first| self.verbatim_cost(first))
     }
 
     /// Number of added summaries, including ignored ones.

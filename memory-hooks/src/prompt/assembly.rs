@@ -61,7 +61,8 @@ pub(crate) async fn assemble(
         false => Vec::new(),
     };
     let documents = documents(parts, conversation, &options).await?;
-    let options = options.also_of(mentions.iter().map(|mention| mention.conversation.clone()).chain(documents));
+    let others = mentions.iter().map(|mention| mention.conversation.clone()).chain(documents.iter().cloned());
+    let options = options.also_of(others);
     let followed = mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by });
     let scope = within(parts, conversation, &options).await?;
     let learned = match snapshot.tree.tokens() <= u64::from(options.budget) {
@@ -75,13 +76,14 @@ pub(crate) async fn assemble(
         conversation,
         judged_by: None,
         scope,
+        documents,
         tail,
         question_tokens: parts.count(&lines).saturating_add(SEAM),
         layout: Layout::for_question(options.expands),
         options,
         longest_result,
         nodes: snapshot.tree.total(),
-        full_tokens: snapshot.tree.tokens(),
+        full_tokens: snapshot.tree.shown_tokens_within(snapshot.tree.total()),
         snapshot,
         learned,
         recorded: OnceLock::new(),
@@ -153,6 +155,8 @@ pub(super) struct Assembly<'a> {
     judged_by: Option<String>,
     /// Conversations that are recalled from next to this one, and their owner; `None` if there are no others.
     scope: Option<Scope>,
+    /// Documents that are recalled from though the request does not name them.
+    documents: Vec<ConversationId>,
     pub(super) tail: Tail<'a>,
     /// The tokens that the question adds to a prompt, with a small reserve for joining texts.
     question_tokens: u32,
@@ -249,7 +253,7 @@ impl Assembly<'_> {
         self.snapshot = Snapshot::read(parts, conversation).await?;
         end::limit(&mut self.snapshot, reply);
         self.nodes = nodes;
-        self.full_tokens = self.snapshot.tree.tokens_within(nodes);
+        self.full_tokens = self.snapshot.tree.shown_tokens_within(nodes);
         self.longest_result = longest_result;
         self.notices.extend(notices.into_iter().filter(|notice| !self.notices.contains(notice)).collect::<Vec<_>>());
         let is_whole = NodeRange::first_n(nodes).is_none_or(|all| verbatim == [all]);

@@ -93,7 +93,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 budget: body.budget,
                 nodes: body.nodes,
                 erased: Vec::new(),
-                full_tokens: snapshot.tree.tokens_within(body.nodes),
+                full_tokens: snapshot.tree.shown_tokens_within(body.nodes),
                 notices: is_erased.then_some(Notice::ViewErased).into_iter().chain(disabled).collect(),
                 compared: BTreeMap::new(),
                 reductions: Vec::new(),

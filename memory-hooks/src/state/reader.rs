@@ -84,14 +84,14 @@ impl Reader {
     }
 
     /// The goal: the last one that is called so, or else the first wish. None of a talk between people, unless it is
-    /// stated for all, and none that the later half of a long conversation is not about.
+    /// stated for all, and no wish that the later half of a long conversation is not about.
     pub(super) fn goal(&self) -> Option<Statement> {
         let is_current = |candidate: &&Candidate| self.said < LONG || candidate.is_taken_up();
-        if self.has_people && !self.has_model {
-            return self.shared.as_ref().filter(is_current).map(|candidate| candidate.statement.clone());
-        }
-        let stated = self.stated.as_ref().filter(is_current);
-        stated.or(self.wished.as_ref().filter(is_current)).map(|candidate| candidate.statement.clone())
+        let is_talk = self.has_people && !self.has_model;
+        let stated = self.stated.as_ref().filter(is_current).or(self.shared.as_ref());
+        let wished = self.wished.as_ref().filter(is_current);
+        let goal = if is_talk { self.shared.as_ref() } else { stated.or(wished) };
+        goal.map(|candidate| candidate.statement.clone())
     }
 }
 

@@ -244,7 +244,7 @@ fn everything_is_shown_word_for_word_when_it_fits() {
     assert_eq!(nodes_of(&prompt, PieceKind::Message), (1..=100).collect::<Vec<_>>());
     assert_eq!(prompt.recalled_tokens(), 0, "nothing is left to be recalled");
     assert_eq!(prompt.verbatim(), [NodeRange::first_n(100).unwrap()]);
-    assert_eq!(prompt.full_tokens, 2_000);
+    assert_eq!(prompt.full_tokens, 2_500);
 }
 
 #[test]

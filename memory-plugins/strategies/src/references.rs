@@ -7,7 +7,7 @@ use crate::{
     phrases::{Phrases, phrase_lists},
     sentences::sentences,
     spoken::{asks, offset, spoken, spoken_lines},
-    standing::{corrects_value, is_labelled_change},
+    standing::{corrects_value, is_labelled_change, is_labelled_open},
     words::{Word, keys, words},
 };
 
@@ -20,7 +20,7 @@ phrase_lists! {
     /// Phrases of people who leave their own question open.
     UNDECIDED_PHRASES = "don't know yet | do not know yet | not sure yet | ask me later | ask me again | ask me next | \
         remains to be seen | not decided yet | haven't decided | have not decided | to be decided | i'll tell you later | \
-        weiß ich noch nicht | weiß es noch nicht | noch nicht entschieden";
+        weiß ich noch nicht | weiß es noch nicht | wissen wir noch nicht | noch nicht entschieden | noch nicht sicher";
     /// Questions of an assistant that are offers or phrases of courtesy.
     OFFERS = "would you like | do you want me | shall i | should i | can i | may i | want me to | let me know | \
         how can i | how does that | does that | does this | do these | is there anything | anything else | \
@@ -50,7 +50,8 @@ pub fn leaves_open(text: &str) -> bool {
 /// True if a message with this text leaves its own question open: "Do we charge a fee? I don't know yet."
 #[must_use]
 pub fn is_undecided(text: &str) -> bool {
-    spoken(text).any(|sentence| !asks(sentence) && UNDECIDED_PHRASES.are_in(&keys(sentence)))
+    let is_said = |sentence: &str| !asks(sentence) && UNDECIDED_PHRASES.are_in(&keys(sentence));
+    spoken(text).any(|sentence| is_said(sentence) || is_labelled_open(sentence))
 }
 
 /// True if a question of an assistant is an offer or courtesy, which nobody has to answer: "Would you like a sketch?"

@@ -47,7 +47,7 @@ pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy::new("spans", "8")
+        WrittenBy::new("spans", "9")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {

@@ -10,13 +10,14 @@ mod superseded;
 
 use std::ops::Range;
 
-use self::{decisions::decided, rules::is_rule, sentence::Sentence};
+use self::{announcing::Announced, decisions::decided, rules::is_rule, sentence::Sentence};
 use crate::{
     goal::is_of_date,
     phrases::word_lists,
     sentences::whole_sentences,
     spoken::{asks, offset, spoken, spoken_lines},
     terms::is_common,
+    title::is_small_talk,
     words::{Form, Word, words},
 };
 
@@ -73,6 +74,8 @@ pub struct Standing {
     around: Box<[u64]>,
     /// Keys of the things that it names as over: "instead of Redis", "scrap the hall".
     over: Box<[u64]>,
+    /// Keys of the things that stand, or stand again: "we stay with REST", "back to SQLite".
+    confirmed: Box<[u64]>,
     /// True if the statement revokes or changes an earlier one: "no longer", "instead".
     changes: bool,
     /// True if the statement takes back whatever was said shortly before: "scratch that".
@@ -118,8 +121,10 @@ const MOST: usize = 16;
 word_lists! {
     /// First words of advice or of a template behind a label.
     ADVICE = "decide decided choose chose chosen opt consider invest buying postponing whether you your if";
+    /// Words of a model that speaks of its own plans.
+    PLANS = "i i'll i'd let's ich";
     /// Words of rules and decisions that are not their subject: "when I ask", "we decided".
-    NO_SUBJECTS = "ask mention request remember decided agreed chose chosen opted settled stay staying stick sticking \
+    NO_SUBJECTS = "move postpone push final ask mention request remember decided agreed chose chosen opted settled stay staying stick sticking \
         switched switch switching moving change changed beschlossen entschieden bleiben décidé decidido okay hmm \
         stop answering replying writing giving adding asking calling using";
 }
@@ -152,12 +157,18 @@ fn all_standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     for line in spoken_lines(text) {
         let is_prose = |sentence: &&str| sentence.len() <= READ && !sentence.starts_with(['"', '“', '„', '«', '「']);
         for sentence in whole_sentences(line.text).filter(is_prose) {
+            // A statement may be of two sentences.
+            let end = |last: &Standing| last.at as usize + usize::from(last.bytes);
+            if found.last().is_some_and(|last| offset(text, sentence) < end(last)) {
+                continue;
+            }
             let label = label::labelled(sentence).filter(|label| label.kind == StandingKind::Open || !asks(sentence));
             let label = label.filter(|label| !(label.is_change && line.is_item));
             if let Some(label) = label {
                 listed = label.is_of_list.then_some(label.kind).filter(|_| speaker == Speaker::User);
                 // In a model's lists a labelled decision is an example or advice: "- Decision: Decide to wait."
                 let may_label = speaker != Speaker::Model || !line.is_item && !advises(sentence, label.end);
+                let may_label = may_label && !(speaker == Speaker::Model && is_plan(sentence, label.end));
                 let is_said = !label.is_of_list && label.may_be_of(speaker) && may_label;
                 let said = is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten();
                 // A sentence too short to be a statement may still end the previous decision.
@@ -181,6 +192,11 @@ fn all_standing(text: &str, speaker: Speaker) -> Vec<Standing> {
 /// True if a sentence is labelled as a change: "Moved: go-live is 24 November."
 pub(crate) fn is_labelled_change(sentence: &str) -> bool {
     label::labelled(sentence).is_some_and(|label| label.is_change)
+}
+
+/// True if a sentence is labelled as open: "Open question: who owns the domain?"
+pub(crate) fn is_labelled_open(sentence: &str) -> bool {
+    label::labelled(sentence).is_some_and(|label| label.kind == StandingKind::Open && !label.is_of_list)
 }
 
 /// Keys of the words of what a sentence scraps: "Scratch Redis, we use RabbitMQ".
@@ -226,6 +242,12 @@ fn advises(sentence: &str, behind: usize) -> bool {
     first.is_some_and(|first| ADVICE.contains(&first.key))
 }
 
+/// True if a label of a model is followed by what it means to do: "Decision: I will use a control group".
+fn is_plan(sentence: &str, behind: usize) -> bool {
+    let mut behind = sentence.get(behind..).into_iter().flat_map(words);
+    behind.any(|word| PLANS.contains(&word.key))
+}
+
 /// True if a text is a placeholder: "[Describe the decision]".
 fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(['*', '_', '"', ' ', '\t', '.']);
@@ -241,6 +263,9 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
         return None;
     }
     let sentence = &Sentence::of(sentence);
+    if announcing::is_reported(sentence) {
+        return None;
+    }
     if speaker == Speaker::User && is_rule(sentence) {
         // A rule is kept whole, because a part that is cut off might limit it.
         let rule = said(StandingKind::Instruction, text, sentence, sentence.whole()?, None)?;
@@ -254,7 +279,14 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
         // "Undo that."
         return announcing::takes_back(&sentence.keys).then(|| change(text, sentence, &sentence.words)).flatten();
     }
-    let Some(announcing::Announced { kind, at, length }) = announcing::announced(sentence) else {
+    let allowed = announcing::allowed(sentence);
+    if !allowed.is_empty() {
+        return Some(Standing { over: allowed.into(), ..change(text, sentence, &sentence.words)? });
+    }
+    let announced = announcing::announced(sentence);
+    let is_meant =
+        |found: &Announced| found.kind != StandingKind::Preference || announcing::is_lasting(sentence, *found);
+    let Some(Announced { kind, at, length }) = announced.filter(is_meant) else {
         return doubt(text, sentence);
     };
     if kind == StandingKind::Revocation {
@@ -265,10 +297,23 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     let part = sentence.part(at)?;
     let after = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at)).count();
     // "I prefer" is incomplete, "This is to be decided" is not.
-    if kind != StandingKind::Open && after < FEWEST_WORDS - 1 {
+    if after < fewest_behind(kind) {
         return doubt(text, sentence);
     }
+    // "I prefer short answers."
+    let behind = sentence.keys.get(at + length..).unwrap_or_default();
+    let is_rule = kind == StandingKind::Preference && speaker == Speaker::User && announcing::is_of_outputs(behind);
+    let kind = if is_rule { StandingKind::Instruction } else { kind };
     said(kind, text, sentence, part, Some(at..at + length))
+}
+
+/// Least words behind an announcing phrase.
+const fn fewest_behind(kind: StandingKind) -> usize {
+    match kind {
+        StandingKind::Open => 0,
+        StandingKind::Preference => 1,
+        _ => FEWEST_WORDS - 1,
+    }
 }
 
 /// A statement of a part of a sentence; the words of the announcing phrase are not its subject.
@@ -288,13 +333,28 @@ fn said(
     // "March 1, 2025 it is." does not say what is then.
     let is_date = |word: &&Word<'_>| !is_of_subject(word) || is_of_date(word);
     if kind == StandingKind::Decision && named.iter().all(|word| is_date(&word)) {
-        return None;
+        return dated(text, sentence, &named);
     }
     let terms = [subject(&named), things(&sentence.words)];
     let standing = made(kind, offset(text, sentence.text) + part.start, part.len(), terms, [&inside, &sentence.keys])?;
     // "Dental appointments are 45, not 30." has no word of change.
     let corrects = kind == StandingKind::Decision && announcing::corrects(sentence);
     Some(Standing { changes: standing.changes || corrects, ..standing })
+}
+
+/// A decision for a date, with the sentence behind it that says for what: "26 May it is. Final launch date, at last."
+fn dated(text: &str, sentence: &Sentence<'_>, named: &[Word<'_>]) -> Option<Standing> {
+    let at = offset(text, sentence.text);
+    let next = whole_sentences(text.get(at + sentence.text.len()..)?.lines().next()?).next()?;
+    let about = Sentence::of(next);
+    let end = offset(text, next) + next.len();
+    if asks(next) || about.words.len() > DOUBT || is_small_talk(next) {
+        return None;
+    }
+    let all: Vec<Word<'_>> = named.iter().chain(&about.words).copied().collect();
+    subject(&about.words).first()?;
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    made(StandingKind::Decision, at, end - at, [subject(&all), things(&all)], [&keys, &keys])
 }
 
 /// A revocation, if a sentence without a statement changes an earlier one or casts doubt on it.
@@ -357,6 +417,7 @@ fn made(
         terms: terms.into(),
         around: around.into(),
         over: announcing::over(all).into(),
+        confirmed: announcing::confirmed(all).into(),
         changes: kind == StandingKind::Revocation || announcing::changes(all),
         takes_back: announcing::takes_back(all),
         negates: announcing::negates(inside),

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use crate::{
     cues::{Cues, cues},
@@ -296,19 +296,17 @@ fn clause_end(title: &str) -> Option<usize> {
         index > 0 && all.iter().take(index + 1).any(|word| word.form == Form::Figure || !is_common(word))
     };
     let columns = |end: usize| title.get(..end).map_or(0, UnicodeWidthStr::width);
-    let mut ends = ends.filter(|(index, end)| columns(*end) <= LONGEST && says_something(*index)).map(|(_, end)| end);
+    let mut ends = ends.filter(|(index, end)| columns(*end) < LONGEST && says_something(*index)).map(|(_, end)| end);
     let first = ends.next()?;
     if columns(first) >= LONGEST / 3 { Some(first) } else { ends.next().or(Some(first)) }
 }
 
 /// The beginning of a text that takes at most `most` columns.
 fn within(text: &str, most: usize) -> &str {
-    let mut taken = 0;
-    let end = text.char_indices().find(|(_, c)| {
-        taken += c.width().unwrap_or_default();
-        taken > most
-    });
-    text.get(..end.map_or(text.len(), |(at, _)| at)).unwrap_or_default()
+    // Characters together may be wider than each.
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(most * 4);
+    let fits = |end: &usize| text.get(..*end).is_some_and(|head| head.width() <= most);
+    text.get(..ends.take_while(fits).last().unwrap_or(0)).unwrap_or_default()
 }
 
 /// One line with a capital, cut after a clause or a word.
@@ -493,6 +491,12 @@ mod tests {
             "I'm trying to draw the roof of a barn in perspective, but I'm stuck - can you help me finish it if it is round?",
             "Draw the roof of a barn in perspective…",
         );
+    }
+
+    #[test]
+    fn characters_that_are_wider_together_are_cut_as_shown() {
+        let text = "ὐ¡ 𑁒 A￼ⴰ0꧞0ം0 𑥐 𐒠𞴁ኸ𑵐🕨ﶒ＂0ண𞹋A !ⴰA 𑤕ቐ A !0A¡꩐ 𑙐¡ᚠ0𞺫 ®aA𐬹®𞻰0ꦃaa;¹";
+        assert!(shortened(text).width() <= LONGEST);
     }
 
     proptest! {

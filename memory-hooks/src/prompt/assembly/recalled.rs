@@ -22,6 +22,8 @@ use crate::{
 
 /// The share of the budget for messages that correct recalled ones.
 const CORRECTIONS: f32 = 0.1;
+/// Least relevance of a part of a document that the request does not name.
+const BEARING: f32 = 0.05;
 /// Approximate tokens of the heading of another conversation.
 const HEADING: u32 = 36;
 /// Share of the budget above which a recalled message is shown in part.
@@ -274,7 +276,13 @@ impl Assembly<'_> {
         if let Some(Scope { owner, conversations }) = self.scope.clone() {
             request = request.owner(owner).others(conversations).per_conversation(HEADING);
         }
-        Ok(retriever.recall(&request).await?)
+        let mut recall = retriever.recall(&request).await?;
+        // Any document is next to some words of any question.
+        let bears = |hit: &Hit| hit.relevance.is_none_or(|relevance| relevance >= BEARING);
+        recall.excerpts.retain(|excerpt| {
+            !self.documents.contains(&excerpt.conversation) || excerpt.hits.iter().any(bears)
+        });
+        Ok(recall)
     }
 
     /// The messages that correct recalled ones and are neither shown nor recalled, in at most `most` tokens: without

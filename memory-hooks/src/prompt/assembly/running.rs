@@ -96,12 +96,14 @@ impl<'a> Running<'a> {
     ) -> Result<Self, MemoryError> {
         let snapshot = Snapshot::read(parts, conversation).await?;
         let now = options.now.unwrap_or_else(|| parts.clock.now());
-        let (nodes, full_tokens) = (snapshot.tree.total(), snapshot.tree.tokens());
+        let nodes = snapshot.tree.total();
+        let full_tokens = snapshot.tree.shown_tokens_within(nodes);
         let assembly = Assembly {
             parts,
             conversation,
             judged_by: None,
             scope: None,
+            documents: Vec::new(),
             tail: Tail { question, now },
             question_tokens: 0,
             layout: Layout::running(options.expands),

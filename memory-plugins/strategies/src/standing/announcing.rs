@@ -15,7 +15,8 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
     (
         StandingKind::Preference,
         "i prefer | i'd prefer | i would prefer | we prefer | i now prefer | i actually prefer | i'd rather not | \
-         i would rather not | my preference | my preferred | i can't stand | i cannot stand | i'm allergic | i am allergic | \
+         i would rather not | i'd rather have | i'd rather use | i'd rather keep | i'm not a fan of | \
+         i am not a fan of | my preference | my preferred | my favorite | my favourite | i can't stand | i cannot stand | i'm allergic | i am allergic | \
          i'm vegan | i'm vegetarian | i'm a vegan | i'm a vegetarian | i can't eat | i don't eat | i don't drink | \
          i don't like | i do not like | i no longer like | i no longer prefer | i no longer want | i hate | i dislike | \
          ich bevorzuge | ich hätte lieber | je préfère | prefiero",
@@ -42,8 +43,8 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
 /// Phrases that count only at the beginning of a sentence.
 const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[(
     StandingKind::Revocation,
-    "scrap | scratch that | i take back | i take that back | i take it back | we take back | never mind | cancel | \
-     change of plan | change of plans | i changed my mind | i've changed my mind | we changed our minds | no longer | \
+    "scrap | drop the | dropping | forget the | forget about | no need to | no need for | get rid of | scratch that | \
+     i take back | i take that back | i take it back | we take back | never mind | cancel | change of plan | change of plans | i changed my mind | i've changed my mind | we changed our minds | no longer | \
      not any more | not anymore | instead of",
 )];
 
@@ -57,7 +58,7 @@ word_lists! {
     ENDS = "vetoed veto withdrawn withdrew rejected burnt burned quit resigned abandoned discarded obsolete outdated \
         retired sold closed abgelehnt zurückgezogen gestrichen remplacé abandonné annulé";
     /// Words that cast doubt on the subject of a short sentence.
-    DOUBTS = "declined refused mistake regret gone dead broken failed fails moving off out rather false untrue mad \
+    DOUBTS = "expensive declined refused mistake regret gone dead broken failed fails moving off out rather false untrue mad \
         weder place";
     /// First words of a condition, what may precede them, and subjects of a condition at the end of a rule.
     IFS = "if when whenever wenn falls sobald si quand lorsque cuando";
@@ -70,6 +71,22 @@ word_lists! {
         respond responding question ask speak talk know understand";
     /// Words before an open point that make it hypothetical, or of the past.
     HEDGES = "if when why because how whether until before";
+    /// Words behind "I don't like" that name nothing: "I don't like it", "I hate being late".
+    NO_TASTES = "it that this them these those him her you your when being not having how what";
+    /// Words of a wish for the moment, and fillers of speech that was written down.
+    MOMENTARY = "yet today tonight tomorrow lol haha uh um uhm hm mm";
+    /// Words for a thing that only the talk around knows: "the clunky one".
+    POINTED = "one ones thing things part bit moment memory time day";
+    /// Verbs of a wish that is stated: "My preference is".
+    STATES = "is are remains would ist";
+    /// Texts of a model: a wish about them is a rule.
+    OUTPUTS = "answer answers reply replies response responses explanation explanations output summaries bullet emojis";
+    /// Verbs of the words of somebody else.
+    SAYS = "says said told tells wrote writes claims claimed recommends recommended suggests suggested sagt sagte meint";
+    /// Those who may repeat their own rule: "As I said, never push to main."
+    SPEAKERS = "i we ich wir";
+    ALLOWED = "fine ok okay allowed welcome";
+    AGAIN = "now again";
 }
 
 phrase_lists! {
@@ -81,15 +98,19 @@ phrase_lists! {
     CHANGES = "no longer | not any more | not anymore | instead | from now on | changed my mind | forget | stop | \
         actually | never mind | scrap | scratch | cancel | cancelled | canceled | rather than | switch to | \
         switched | switching | changed | change it | change that | change the | moved to | move it | move the | \
-        moved | postponed | corrected | correction | replaced | replace it | replaces | drop it | dropped | \
-        stay with | staying with | stick with | back to | take back | take that back | take it back | make it | \
+        moved | postponed | final | corrected | correction | replaced | replace it | replaces | drop it | dropped | \
+        declined so | declined we | too expensive | stay with | staying with | stick with | back to | take back | take that back | take it back | make it | \
         make that | on second thought | new plan | now prefer | after all | turns out | doch nicht | nicht mehr | \
         stattdessen | statt | doch lieber";
     /// Phrases that put something else in the place of a thing.
     GOES_BACK = "back to | instead of | scratch | scrap";
     /// Phrases before a thing that is over.
-    OVER = "scratch | scrap | instead of | rather than | no longer | drop | cancel | moving off | take back | \
+    OVER = "scratch | scrap | dropping | forget about | no need to | no need for | get rid of | instead of | rather than | no longer | drop | cancel | moving off | take back | \
         not any more | statt | anstelle von | anstatt | à la place de | plutôt que | en vez de | en lugar de";
+    /// Phrases at the beginning of a sentence before a thing that is over: "Forget the word limit."
+    BEGINS_OVER = "forget the | drop the";
+    /// Phrases before what stands, or stands again.
+    STAYS = "stay with | staying with | stick with | sticking with | back to | bleiben bei";
     /// Phrases that take back whatever was said shortly before.
     TAKES_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | \
         take it back | new decision | after all | forget that | on second thought | never mind | changed my mind | \
@@ -137,13 +158,73 @@ pub(super) fn goes_back(keys: &[u64]) -> bool {
     GOES_BACK.are_in(keys)
 }
 
+/// True for the words of somebody else: "My colleague told me: never use ORMs.", "The docs say: always call close()."
+pub(super) fn is_reported(sentence: &Sentence<'_>) -> bool {
+    /// Words of whom somebody tells, and words between that and what is told.
+    const TOLD: usize = 5;
+    const TO: usize = 4;
+    let keys = &sentence.keys;
+    let is = |at: usize, set: &KeySet| keys.get(at).is_some_and(|key| set.contains(key));
+    let is_plural = |at: usize| sentence.words.get(at).is_some_and(|word| word.text.ends_with('s'));
+    let orders = |at: usize| sentence.words.get(at).is_some_and(|word| word.text == "say") && !is_plural(at - 1);
+    let told = |at: &usize| is(*at, &SAYS) && !orders(*at);
+    let told = (1..keys.len().min(TOLD + 1)).find(told);
+    told.is_some_and(|at| {
+        let repeats = is(at - 1, &SPEAKERS)
+            && sentence.words.get(at + 1).is_some_and(|next| next.text == "you" || sentence.is_after_comma(next));
+        let is_told = |word: &Word<'_>| sentence.is_after_comma(word);
+        !repeats && sentence.words.iter().skip(at + 1).take(TO).any(is_told)
+    })
+}
+
+/// True for a preference that says what its speaker likes, in general: not "I don't like it", "I'd prefer not to yet".
+pub(super) fn is_lasting(sentence: &Sentence<'_>, announced: Announced) -> bool {
+    let Announced { at, length, .. } = announced;
+    let behind = sentence.keys.get(at + length..).unwrap_or_default();
+    let names = behind.first().is_some_and(|first| !NO_TASTES.contains(first));
+    let near = behind.get(..behind.len().min(4)).unwrap_or_default();
+    let points = near.iter().any(|key| POINTED.contains(key));
+    let is_momentary = behind.iter().any(|key| MOMENTARY.contains(key));
+    // "How can my preference be used?" states none.
+    let is_own = sentence.keys.get(at) == Some(&key("my"));
+    let is_stated = !is_own || behind.iter().take(6).any(|key| STATES.contains(key));
+    names && !points && !is_momentary && is_stated
+}
+
+/// True for a wish about the texts of a model: "I prefer short answers."
+pub(super) fn is_of_outputs(keys: &[u64]) -> bool {
+    keys.iter().any(|key| OUTPUTS.contains(key))
+}
+
+/// Keys of the words of what a sentence allows again: "Emojis are fine now."
+pub(super) fn allowed(sentence: &Sentence<'_>) -> Vec<u64> {
+    let keys = &sentence.keys;
+    let is = |at: usize, set: &KeySet| keys.get(at).is_some_and(|key| set.contains(key));
+    let Some(verb) = keys.iter().position(|of| [key("are"), key("is")].contains(of)) else { return Vec::new() };
+    let allows = is(verb + 1, &ALLOWED) && is(verb + 2, &AGAIN) && keys.len() == verb + 3;
+    if allows { keys.get(..verb).unwrap_or_default().to_vec() } else { Vec::new() }
+}
+
+/// Keys of the words behind phrases like "stay with" and "back to": what stands, or stands again.
+pub(super) fn confirmed(keys: &[u64]) -> Vec<u64> {
+    /// Words that belong to the phrase.
+    const NAMED: usize = 3;
+    let behind = |at: usize| {
+        let from = keys.get(at..).unwrap_or_default();
+        let length = STAYS.at(from).map(|(length, ())| length).max()?;
+        from.get(length..from.len().min(length + NAMED))
+    };
+    (0..keys.len()).filter_map(behind).flatten().copied().collect()
+}
+
 /// Keys of the first words behind phrases like "instead of": the things that are over.
 pub(super) fn over(keys: &[u64]) -> Vec<u64> {
     /// Words that belong to the phrase: "scratch the old queue".
     const NAMED: usize = 3;
     let behind = |at: usize| {
         let from = keys.get(at..).unwrap_or_default();
-        let length = OVER.at(from).map(|(length, ())| length).max()?;
+        let begins = (at == 0).then(|| BEGINS_OVER.at(from)).into_iter().flatten();
+        let length = OVER.at(from).chain(begins).map(|(length, ())| length).max()?;
         from.get(length..from.len().min(length + NAMED))
     };
     (0..keys.len()).filter_map(behind).flatten().copied().collect()

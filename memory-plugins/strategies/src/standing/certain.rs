@@ -152,6 +152,95 @@ fn conditions_and_reports_decide_nothing() {
 }
 
 #[test]
+fn words_of_others_history_and_idioms_decide_and_rule_nothing() {
+    for text in [
+        "My colleague told me: never use ORMs, always write raw SQL.",
+        "I told my neighbour: if I were you I'd never buy a used oven, always get a new one",
+        "The docs say: always call close() before exit.",
+        "Mein Betreuer sagt immer, man soll nie mit der Einleitung anfangen.",
+        "In my last job we decided to use Kafka for everything, it was a mess.",
+        "It was decided in 1949 that Bonn would be the capital.",
+        "We agreed to disagree about the tiles.",
+        "I've decided to focus on tangent lines for the exam in Ghent.",
+    ] {
+        assert_eq!(standing(text, Speaker::User), [], "{text}");
+    }
+    for (text, kind) in [
+        ("As I said, never push to main.", StandingKind::Instruction),
+        ("Never say sorry, please.", StandingKind::Instruction),
+        ("Whenever I send code, run the tests first.", StandingKind::Instruction),
+        ("I don't want you to change the case of keys.", StandingKind::Instruction),
+        ("Every function gets a docstring.", StandingKind::Instruction),
+        ("We have to move the launch to 2 June.", StandingKind::Decision),
+        ("seven.io then.", StandingKind::Decision),
+    ] {
+        assert_eq!(of_kind(text, kind), [text], "{text}");
+    }
+    assert_eq!(of_kind("Whenever we met in Ghent, Ben smiled.", StandingKind::Instruction), [""; 0]);
+}
+
+#[test]
+fn a_preference_says_what_is_liked_and_one_of_outputs_is_a_rule() {
+    for text in [
+        "Neith uh I don't like it uh neither .",
+        "Um , my own preferences , I prefer the the clunky one .",
+        "It's frustrating because I hate being stuck and not making progress.",
+        "I'd prefer not to talk about the price yet",
+        "I want to see how my preference can be used to create more realistic models in Ghent",
+        "My favorite moment in Ghent is when Ben arrives.",
+    ] {
+        assert_eq!(of_kind(text, StandingKind::Preference), [""; 0], "{text}");
+    }
+    for text in ["I prefer tabs.", "My favourite tea is Darjeeling.", "I'm not a fan of long meetings."] {
+        assert_eq!(of_kind(text, StandingKind::Preference), [text], "{text}");
+    }
+    let rule = "I prefer short answers by the way, no more than five sentences.";
+    assert_eq!(of_kind(rule, StandingKind::Instruction), [rule]);
+}
+
+/// Messages of the statements that hold, of a talk with a model.
+fn held(said: &[&str], kind: StandingKind) -> Vec<u64> {
+    let mut lines = StandingLines::default();
+    lines.note_model();
+    for (index, text) in said.iter().enumerate() {
+        lines.add(NodeId::from_index(index), "user", standing(text, Speaker::User));
+    }
+    let mut shown: Vec<_> =
+        lines.by_worth("").iter().filter(|line| line.standing.kind == kind).map(|line| line.node.get()).collect();
+    shown.sort_unstable();
+    shown
+}
+
+#[test]
+fn what_is_dropped_forgotten_or_allowed_again_ends() {
+    for (said, kind, expected) in [
+        (&["yeah ok Chromium it is", "dropping Chromium, typst is better."][..], StandingKind::Decision, &[][..]),
+        (&["ok Stripe it is", "hmm, Stripe is too expensive."], StandingKind::Decision, &[]),
+        (&["We decided to hire Ben.", "Ben declined, so we take Mia."], StandingKind::Decision, &[2]),
+        (&["Never use emojis.", "Emojis are fine now."], StandingKind::Instruction, &[]),
+        (&["Keep answers under 100 words.", "Forget the word limit."], StandingKind::Instruction, &[]),
+        (&["Always run the linter first.", "No need to run the linter any more."], StandingKind::Instruction, &[]),
+        (&["Agreed, REST then.", "Hmm, no, we stay with REST."], StandingKind::Decision, &[1]),
+        (
+            &["We have to move the launch to 2 June.", "26 May it is. Final launch date, the board agreed this time."],
+            StandingKind::Decision,
+            &[2],
+        ),
+        (
+            &[
+                "Let's use SQLite for the store.",
+                "Decision: Postgres at Hetzner, gateway with a queue of 7 days. Forget the SQLite file.",
+                "Let's do (1): back to SQLite, on an SSD.",
+            ],
+            StandingKind::Decision,
+            &[3],
+        ),
+    ] {
+        assert_eq!(held(said, kind), expected, "{said:?}");
+    }
+}
+
+#[test]
 fn an_overtaken_decision_is_not_shown() {
     let said = ["Decision: the launch is on 19 May.", "The launch was moved to 26 May by the way."];
     assert_eq!(decided(&said, true), [2]);

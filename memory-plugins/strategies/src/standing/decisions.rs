@@ -21,11 +21,11 @@ phrase_lists! {
         i've chosen | i have chosen | we've chosen | we have chosen | i opted | we opted | we stay with | \
         we're staying with | we'll stay with | we stick with | we're sticking with | we'll stick with | we change it | \
         let's change it | i switched to | we switched to | we're switching to | let's switch to | we're moving to | \
-        we signed off on | the decision is | the final decision is | it was decided | wir haben beschlossen | \
+        we signed off on | the decision is | the final decision is | i made up my mind on | it was decided | wir haben beschlossen | \
         wir haben entschieden | wir haben uns entschieden | ich habe entschieden | ich habe mich entschieden | \
         wir nehmen | wir bleiben bei | on a décidé | nous avons décidé | hemos decidido | he decidido";
     /// Phrases of use, which state a decision if a name follows: "We use Redis for the queue."
-    USED = "we use | we'll use | we will use | let's use | we take | we'll take | we will take | let's take | \
+    USED = "we're dropping | we are dropping | we use | we'll use | we will use | let's use | we take | we'll take | we will take | let's take | \
         wir verwenden | wir nutzen";
     /// Phrases at the beginning of a sentence that put something away, for which another thing may follow.
     PUT_AWAY = "forget | scratch | scrap | drop | ditch | on second thought | change of plan | change of plans | \
@@ -39,6 +39,7 @@ phrase_lists! {
     /// Phrases of somebody who has not decided for certain.
     UNSURE = "not sure if | not sure whether | unsure | reconsider | reconsidering | having doubts | having second thoughts | \
         still deciding | on the fence | right decision | right call | right choice | trying to decide | deciding whether | \
+        agree to disagree | agreed to disagree | decided to focus on | decided to start with | chose to focus on | \
         deciding if | deciding between | decide whether | decide if | decide between | wondering if | wondering whether | \
         is it worth | good enough";
     /// Phrases of what somebody did: "I chose headphones". They decide something of the work at hand only in
@@ -50,7 +51,8 @@ phrase_lists! {
     /// Times of a story.
     PAST = "yesterday | last night | last week | last month | last year | last summer | last weekend | this morning | days ago | \
         weeks ago | months ago | years ago | back then | at that time | the other day | gestern | letzte woche | \
-        today i decided | today we decided | some time ago | a while ago | as a child | when i was | growing up";
+        last job | previous job | old job | last company | old company | previous company | former company | \
+        last team | previous team | last project | previous project | today i decided | today we decided | some time ago | a while ago | as a child | when i was | growing up";
     /// Phrases behind a decision that make it depend on something.
     DEPENDS = "only if | if the | if it | if they | if we | if he | if she | if you | if that | unless | provided that | \
         depending on | as long as | assuming | in case | falls | sofern";
@@ -86,6 +88,8 @@ word_lists! {
     /// Words behind a phrase that take the decision back: "We decided on Osprey, then Paul vetoed it."
     REVERSED = "vetoed veto rejected cancelled canceled withdrawn withdrew overruled reversed declined refused \
         abandoned regret abgelehnt zurückgezogen verworfen";
+    /// Verbs of a move that name a thing first.
+    MOVE_VERBS = "move postpone push delay reschedule shift";
     /// First words of what somebody did, not of what is decided: "I moved to".
     PEOPLE = "i we he she they you who";
     /// Words that an agreement on a thing does not have: "Okay, see you then."
@@ -107,7 +111,7 @@ const VALUE: usize = 2;
 
 /// The bytes of the decision in a sentence.
 pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
-    if UNSURE.are_in(&sentence.keys) || PAST.are_in(&sentence.keys) {
+    if UNSURE.are_in(&sentence.keys) || PAST.are_in(&sentence.keys) || is_of_history(sentence) {
         return None;
     }
     let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
@@ -130,6 +134,15 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
         Some(whole) => Some(whole),
         None => Some(part).filter(|_| !points),
     }
+}
+
+/// True for a year long gone: "It was decided in 1949 that Bonn would be the capital."
+fn is_of_history(sentence: &Sentence<'_>) -> bool {
+    let is_year = |text: &str| text.len() == 4 && text.starts_with('1') && text.chars().all(|c| c.is_ascii_digit());
+    sentence
+        .words
+        .windows(2)
+        .any(|pair| matches!(pair, [before, year] if before.key == key("in") && is_year(year.text)))
 }
 
 /// True if a decision is a story of what somebody did, as in "I chose headphones", and is not put as a decision for others.
@@ -161,7 +174,8 @@ fn stated(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
         let longest = |phrases: &Phrases<()>| phrases.at(from).map(|(length, ())| length).max();
         let stated = longest(&STATED).filter(|length| names_something(sentence, at + length));
         let used = || longest(&USED).filter(|length| begins_clause(sentence, at) && has_thing(sentence, at + length));
-        let changed = || longest(&CHANGED).filter(|length| is_first(sentence, at) && has_name(sentence, at + length));
+        let changed =
+            || longest(&CHANGED).filter(|length| begins_clause(sentence, at) && has_name(sentence, at + length));
         let length = stated.or_else(used).or_else(changed)?;
         (!is_doubtful(sentence, at) && !is_relative(sentence, at)).then_some((at, length))
     })
@@ -243,7 +257,9 @@ fn agrees(sentence: &Sentence<'_>) -> bool {
     let says_more = matter.iter().any(|word| TELLS.contains(&word.key));
     let is_short = !matter.is_empty() && matter.len() <= AGREEMENT && !sentence.text.ends_with('!');
     let has_matter = || matter.iter().any(|word| is_name(word) || is_it && !is_common(word));
-    (is_it || begins && then == 1) && is_short && !says_more && has_matter()
+    // "seven.io then."
+    let is_named = then == 1 && matter.len() == 1 && matter.iter().all(|word| word.form == Form::Identifier);
+    (is_it || begins && then == 1 || is_named) && is_short && !says_more && has_matter()
 }
 
 /// True if a thing takes the place of another: "Forget Kafka, NATS instead.", "NATS replaces Kafka."
@@ -262,12 +278,29 @@ fn replaces(sentence: &Sentence<'_>) -> bool {
 }
 
 /// True if a date or another value is moved: "The launch is postponed to 3 May."
-fn moves(sentence: &Sentence<'_>) -> bool {
-    let Some((at, length)) = sentence.find(&MOVES) else { return false };
-    let by_people =
-        at.checked_sub(1).and_then(|before| sentence.keys.get(before)).is_none_or(|key| PEOPLE.contains(key));
-    let behind = sentence.words.iter().skip(at + length).take(VALUE);
-    !by_people && !is_doubtful(sentence, at) && behind.into_iter().any(is_value)
+pub(super) fn moves(sentence: &Sentence<'_>) -> bool {
+    let told = sentence.find(&MOVES).filter(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|before| sentence.keys.get(before));
+        before.is_some_and(|key| !PEOPLE.contains(key))
+    });
+    let Some((at, length)) = told.or_else(|| moves_thing(sentence)) else { return false };
+    !is_doubtful(sentence, at) && sentence.words.iter().skip(at + length).take(VALUE).any(is_value)
+}
+
+/// Keys of the thing that a sentence moves to a date.
+pub(super) fn moved(sentence: &Sentence<'_>) -> Vec<u64> {
+    let Some((at, length)) = moves_thing(sentence).filter(|_| moves(sentence)) else { return Vec::new() };
+    let thing = sentence.words.iter().skip(at + 1).take(length.saturating_sub(2));
+    thing.filter(|word| !is_common(word)).map(|word| word.key).collect()
+}
+
+/// Place and length of what moves a thing to a date: "We have to move the launch to 2 June."
+fn moves_thing(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
+    /// Most words between the verb and "to".
+    const THING: usize = 5;
+    let verb = sentence.keys.iter().position(|key| MOVE_VERBS.contains(key))?;
+    let to = sentence.keys.iter().skip(verb).take(THING).position(|of| *of == key("to"))?;
+    (to > 0).then_some((verb, to + 1))
 }
 
 /// True for a figure, a day or a month.

@@ -18,7 +18,7 @@ const OF_LIST: usize = 16;
 
 /// Names of kinds, matched word by word; a plural s is ignored. True for names of a change.
 const NAMES: &[((StandingKind, bool), &str)] = &[
-    ((StandingKind::Instruction, false), "house rule | rule | instruction"),
+    ((StandingKind::Instruction, false), "house rule | rule | instruction | important | wichtig"),
     ((StandingKind::Preference, false), "preference | präferenz | préférence | preferencia"),
     (
         (StandingKind::Decision, false),
@@ -39,6 +39,9 @@ const NAMES: &[((StandingKind, bool), &str)] = &[
 word_lists! {
     /// Words that may follow a name in a label: "Preferences of mine:", "Decision on the queue:".
     ABOUT = "for of on about from in so to today this we i";
+    /// Names of a label that makes a rule only of what binds, and words that bind: "Important: drill after six only."
+    STRESSES = "important wichtig";
+    BINDS = "must mustn't never always only not don't muss müssen darf dürfen nie niemals immer nur";
     /// Words of a label that settles nothing: "Decision proposed:", "Your preferences:".
     UNSETTLED = "proposed proposal possible pending suggested suggestion draft option alternative your example sample \
         if explain what which how why would should could";
@@ -110,6 +113,9 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
         named.filter(|(kind, is_change, is_bare)| !is_of_game(*kind, *is_bare) && !is_told(*is_change, *is_bare));
     let announced = || announcing::announced(&head_sentence).map(|found| found.kind);
     let of_list = || if rules::opens_list(&head_sentence) { Some(StandingKind::Instruction) } else { announced() };
+    let is_stressed = keys.iter().any(|key| STRESSES.contains(key));
+    let binds = || crate::words::words(behind).any(|word| BINDS.contains(&word.key));
+    let named = named.filter(|_| !is_stressed || !is_of_list && binds());
     let asked = || if is_of_list { of_list().map(|kind| (kind, false, false)) } else { None };
     // "Some preferences of mine, so that I don't have to repeat them:"
     let of_rules =

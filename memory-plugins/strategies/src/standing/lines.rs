@@ -87,6 +87,9 @@ impl StandingLine {
 
     /// True if this statement has all words of another one, and none like "instead".
     fn repeats(&self, other: &Standing) -> bool {
+        if confirms(&self.standing, other) {
+            return true;
+        }
         let Standing { kind, changes, negates, ref terms, .. } = self.standing;
         let has_all = || other.terms.iter().all(|term| terms.contains(term));
         !changes && kind == other.kind && negates == other.negates && has_all()
@@ -100,6 +103,14 @@ impl StandingLine {
 
     fn takes_the_place_of(&self, older: &Self) -> bool {
         replaces(self, older, self.speaker == older.speaker)
+    }
+
+    /// Place of the statement that ended an older one, if this one says that the older one stands again.
+    fn restores(&self, older: &Self) -> Option<(NodeId, u32)> {
+        let again = || self.standing.confirmed.iter().any(|term| older.standing.terms.contains(term));
+        older
+            .first_replaced_by()
+            .filter(|(node, _)| *node < self.node && !self.standing.confirmed.is_empty() && again())
     }
 
     /// False if an older line is not near and has no term of this one.
@@ -136,12 +147,36 @@ impl StandingLines {
             let older = older.filter(|(_, older)| line.may_replace(older));
             let over: Vec<_> =
                 older.filter(|(_, older)| line.takes_the_place_of(older)).map(|(place, _)| place).collect();
+            // "Back to SQLite" ends what ended SQLite.
+            let over: Vec<_> = over.into_iter().chain(self.ended_by(&line)).collect();
             for (chunk, at) in over {
                 let older = self.chunks.get_mut(chunk).and_then(|chunk| Arc::make_mut(chunk).get_mut(at));
                 older.into_iter().for_each(|older| older.add_replacement(&line));
             }
             self.insert(line);
         }
+    }
+
+    /// Chunks and places of the statements that ended what a line says stands again.
+    fn ended_by(&self, line: &StandingLine) -> Vec<(usize, usize)> {
+        if line.standing.confirmed.is_empty() {
+            return Vec::new();
+        }
+        let ended: Vec<_> = self.iter().rev().take(COMPARED).filter_map(|older| line.restores(older)).collect();
+        let all = self.places().rev().take(COMPARED);
+        all.filter(|(_, other)| self.is_of(other, &ended)).map(|(place, _)| place).collect()
+    }
+
+    /// True for a statement at one of the places, or the decision next to a mere revocation there: "Postgres then.
+    /// Forget the SQLite file."
+    fn is_of(&self, line: &StandingLine, places: &[(NodeId, u32)]) -> bool {
+        let is_decision = |line: &&StandingLine| line.standing.kind == StandingKind::Decision;
+        places.iter().any(|place| {
+            let of_message = || self.from(place.0).take_while(|other| other.node == place.0).filter(is_decision);
+            let before = of_message().take_while(|other| other.place() <= *place).last();
+            let next = before.or_else(|| of_message().next());
+            line.place() == *place || next.is_some_and(|next| next.place() == line.place())
+        })
     }
 
     /// Inserts a line after those of its message and of earlier ones.
@@ -197,6 +232,11 @@ impl StandingLines {
             line.standing.changes && line.standing.around.iter().any(|term| things.contains(term))
         };
         self.from(node.next()).any(|line| changes(&line))
+    }
+
+    /// True if a statement of a node has been replaced, or put in doubt.
+    pub(crate) fn is_ended(&self, node: NodeId) -> bool {
+        self.from(node).take_while(|line| line.node == node).any(|line| line.replaced.is_some())
     }
 
     /// The number of lines, including replaced ones.
@@ -301,12 +341,21 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
     of_kind * fresh * of_question
 }
 
+/// True if a statement says that an older one stands: "We stay with REST."
+fn confirms(new: &Standing, old: &Standing) -> bool {
+    let has = |things: &[u64]| things.iter().any(|thing| old.terms.contains(thing));
+    has(&new.confirmed) && !has(&new.over)
+}
+
 /// True if a line replaces an older one, which the same speaker said if it `is_own`.
 fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let (new, old) = (&newer.standing, &older.standing);
     if new.kind == StandingKind::Revocation && new.terms.is_empty() {
         // "I take that back." has no subject and applies to recent lines.
         return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
+    }
+    if confirms(new, old) {
+        return is_own && new.kind == old.kind;
     }
     let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
     // Within a message, a statement takes back only earlier parts of the same message.
@@ -327,6 +376,10 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let is_doubted = new.kind == StandingKind::Revocation && 2 * named >= old.terms.len();
     let is_same_kind = new.kind == old.kind || new.kind == StandingKind::Revocation && is_own;
     if may_be_over && named > 0 && (is_over && is_same_kind || is_changed || is_doubted) {
+        return true;
+    }
+    // "Forget the word limit.", "Emojis are fine now."
+    if is_own && is_over && old.kind == StandingKind::Instruction && new.kind == StandingKind::Revocation {
         return true;
     }
     // Talk about the matter of a rule ends no rule.

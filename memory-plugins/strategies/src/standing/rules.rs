@@ -57,6 +57,10 @@ word_lists! {
         headers summaries abbreviations exclamation disclaimers small";
     /// Words after "no" that refuse nothing: "No problem."
     NO_REFUSALS = "problem worries thanks thank idea way rush hurry need doubt matter one please more";
+    /// Verbs that order something after a condition: "Whenever I send code, run the tests."
+    ORDERS = "run ask check test lint format review update show tell confirm commit add write use keep answer reply \
+        respond give remind warn name mention say skip send list put include explain quote cite translate summarize \
+        suggest";
     /// Texts that a sentence like "All texts must be in British English" is about.
     TEXTS = "text answer reply response message comment code function file commit name variable date amount number \
         test query sql document email figure price module";
@@ -89,7 +93,8 @@ phrase_lists! {
         bitte niemals | bitte keine | bitte kein | bitte nicht | under no circumstances | make sure to always | \
         make sure to never | make sure you always | make sure you never | make sure that you always | \
         make sure that you never | it is important that you never | it is important that you always | \
-        it's important that you never | it's important that you always";
+        it's important that you never | it's important that you always | i don't want you to | i do not want you to | \
+        i want you to always | i want you to never | ich möchte dass du immer | ich möchte nicht dass du";
     /// Phrases of orders at the beginning of a sentence.
     AT_THE_BEGINNING = "you must | you mustn't | you must not | you must never | you must always | you should always | \
         you should never | we must not | we mustn't | we must never | we must always | do not | do not ever | don't ever | \
@@ -174,7 +179,12 @@ fn lasts(sentence: &Sentence<'_>) -> bool {
         let is_ours = at <= begin && sentence.keys.get(ordering) == Some(&key("we"));
         return is_at_an_end && (is_order(ordering) || is_ours);
     }
-    let Some((at, _)) = sentence.find(&ASKED) else { return false };
+    let Some((at, _)) = sentence.find(&ASKED) else {
+        // "Whenever I send code, run the tests first."
+        let ordering = sentence.words.iter().find(|word| sentence.is_after_comma(word));
+        return sentence.keys.get(begin) == Some(&key("whenever"))
+            && ordering.is_some_and(|order| ORDERS.contains(&order.key));
+    };
     if at > begin {
         return is_order(begin);
     }
@@ -251,7 +261,7 @@ fn binds_texts(sentence: &Sentence<'_>) -> bool {
     let is_every = sentence.keys.get(begin).is_some_and(|key| EVERY.contains(key)) && is_text(begin + 1);
     let has = |word: &str| sentence.keys.contains(&key(word));
     let second = sentence.keys.get(begin + 1);
-    let is_bound = has("must") || is_every && (has("needs") || has("need"));
+    let is_bound = has("must") || is_every && (has("needs") || has("need") || has("gets") || has("get"));
     if is_bound && (is_every || is_text(begin) && second == Some(&key("must"))) {
         return true;
     }
