@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use memory_core::{DISABLED, ERASED, Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
 
-use super::writing::{Writer, dated, is_of_a_lost_message};
-use crate::{MemoryError, render};
+use memory_strategies::StandingLines;
+
+use super::writing::{CHUNK, Writer, dated, is_of_a_lost_message};
+use crate::{MemoryError, prompt::learning, render};
 
 /// Most bytes of a message that is read again; a longer one is represented by its SUMMARY. So the sources of a META
 /// stay bounded, and one long text does not outweigh a group of short ones.
@@ -36,7 +38,10 @@ impl Writer<'_> {
             told
         });
         if level != Level::Meta {
-            return Ok(told.collect());
+            let mut told: Vec<_> = told.collect();
+            let lines = self.lines(children).await?;
+            told.iter_mut().for_each(|told| told.text = lines.without_ended(&told.text));
+            return Ok(told);
         }
         let mut said = self.said(children).await?;
         if said.values().all(|source| source.text.trim().is_empty()) {
@@ -53,6 +58,21 @@ impl Writer<'_> {
             }
         });
         Ok(sources.collect())
+    }
+
+    /// The statements of the messages under summaries, some of which were ended after their summary was written.
+    async fn lines(&self, children: &[Summary]) -> Result<StandingLines, MemoryError> {
+        let mut lines = StandingLines::default();
+        let nodes: Vec<_> = children.iter().flat_map(|child| child.body.span.iter()).collect();
+        for chunk in nodes.chunks(CHUNK) {
+            for run in NodeRange::merge(chunk.iter().copied().map(NodeRange::single).collect()) {
+                let read = self.ports.store.readable_nodes(self.conversation, run).await?;
+                for node in read.nodes.iter().filter(|node| learning::speaks(node)) {
+                    learning::add(&mut lines, node, &node.message.text());
+                }
+            }
+        }
+        Ok(lines)
     }
 
     /// A summary as a source.

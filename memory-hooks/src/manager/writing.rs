@@ -37,7 +37,7 @@ const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
 const ARCHIVE_TOKENS: u32 = 192;
 /// Nodes read at once, to bound memory.
-const CHUNK: usize = 256;
+pub(super) const CHUNK: usize = 256;
 
 /// The most tokens of a summary of this level for `of` tokens: at most half of them, since a summary that saves no
 /// tokens is not worth writing.

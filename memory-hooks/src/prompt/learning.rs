@@ -71,8 +71,8 @@ fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
     runs
 }
 
-/// Adds the lines of a message. A tool's answer and an application's instruction have none.
-fn add(lines: &mut StandingLines, node: &Node, text: &str) {
+/// Adds the statements of a message. A tool's answer and an application's instruction have none.
+pub(crate) fn add(lines: &mut StandingLines, node: &Node, text: &str) {
     let message = &node.message;
     let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
     let speaker = match message.role {

@@ -279,9 +279,9 @@ impl Assembly<'_> {
         let mut recall = retriever.recall(&request).await?;
         // Any document is next to some words of any question.
         let bears = |hit: &Hit| hit.relevance.is_none_or(|relevance| relevance >= BEARING);
-        recall.excerpts.retain(|excerpt| {
-            !self.documents.contains(&excerpt.conversation) || excerpt.hits.iter().any(bears)
-        });
+        recall
+            .excerpts
+            .retain(|excerpt| !self.documents.contains(&excerpt.conversation) || excerpt.hits.iter().any(bears));
         Ok(recall)
     }
 
