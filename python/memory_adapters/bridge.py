@@ -39,6 +39,7 @@ class Bridge:
     _shared: dict[tuple[str, ...], "Bridge"] = {}
     _ASKS = ["--summarizer", "caller"]
     _NO_PERSIST = ["--no-persist"]
+    _OF_BRIDGE = ["--summarizer", "--max-line", "--caller-model", "--caller-window", "--caller-requests"]
 
     def __init__(
         self,
@@ -61,12 +62,17 @@ class Bridge:
 
     @classmethod
     def shared(
-        cls, store: str | os.PathLike[str] | None = None, *, asks: bool = False, persist: bool = True
+        cls,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        asks: bool = False,
+        persist: bool = True,
+        args: list[str] | None = None,
     ) -> "Bridge":
-        """The bridge of this program for a store; another one where the program is asked for summaries (`asks`), or
-        where nothing is to reach a file (`persist=False`)."""
+        """The bridge of this program for a store; another one where the program is asked for summaries (`asks`), where
+        nothing is to reach a file (`persist=False`), or for other options of the binary (`args`)."""
         key = () if store is None else (os.path.abspath(os.fspath(store)),)
-        args = [*(cls._ASKS if asks else []), *([] if persist else cls._NO_PERSIST)]
+        args = [*(cls._ASKS if asks else []), *([] if persist else cls._NO_PERSIST), *(args or [])]
         if (key := (*key, *args)) not in cls._shared:
             cls._shared[key] = cls(store, args=args)
         return cls._shared[key]
@@ -75,6 +81,11 @@ class Bridge:
     def asks(self) -> bool:
         """Whether the program is asked for summaries."""
         return any(self._command[at : at + 2] == self._ASKS for at in range(len(self._command)))
+
+    @property
+    def persists(self) -> bool:
+        """Whether anything reaches a file."""
+        return self._NO_PERSIST[0] not in self._command
 
     def new_id(self) -> int:
         """An id that no other manager of this bridge has."""
@@ -109,6 +120,32 @@ class Bridge:
         if "error" in answer:
             raise BridgeError(answer["error"], answer["message"], answer.get("next_id"))
         return answer
+
+    def run(self, *arguments: str) -> dict[str, Any] | None:
+        """What another command of the binary prints as JSON, in a process of its own over the same store and with the
+        same options; `None` where it finds nothing.
+
+        Raises:
+            BridgeError: The command failed (`command`), or the store is in memory alone (`not_persisted`).
+        """
+        if not self.persists:
+            raise BridgeError("not_persisted", "the store is in memory alone, where no other process reads it")
+        words = list(self._command)
+        # Words of the bridge alone, which other commands refuse: the first ones of their kind, then options with a value.
+        for word in ("bridge", "--stdio"):
+            if word in words:
+                words.remove(word)
+        for option in self._OF_BRIDGE:
+            if option in words:
+                at = words.index(option)
+                del words[at : at + 2]
+        done = subprocess.run([*words, "--json", *arguments], capture_output=True, check=False)
+        if done.returncode == 3:
+            return None
+        if done.returncode != 0:
+            printed = (done.stdout or done.stderr).decode(errors="replace")
+            raise BridgeError("command", f"`{self._command[0]} {arguments[0]}` failed: {printed.strip()}")
+        return json.loads(done.stdout)
 
     def plan_erasure(self, **what: Any) -> dict[str, Any]:
         """What `erase` with these members would erase; nothing is changed."""

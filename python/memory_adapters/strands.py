@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import math
 import os
+import re
+import unicodedata
+import uuid
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,7 +17,13 @@ from strands._async import run_async
 from strands.agent.conversation_manager import summarizing_conversation_manager as _official
 from strands.agent.conversation_manager.conversation_manager import ConversationManager
 from strands.event_loop.streaming import process_stream
-from strands.hooks import AgentInitializedEvent, BeforeModelCallEvent, HookRegistry
+from strands.hooks import (
+    AgentInitializedEvent,
+    BeforeModelCallEvent,
+    HookProvider,
+    HookRegistry,
+    MessageAddedEvent,
+)
 from strands.session.session_repository import SessionRepository
 from strands.types.exceptions import ContextWindowOverflowException, SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage
@@ -27,6 +39,8 @@ __all__ = [
     "HierarchicalConversationManager",
     "MemorySessionRepository",
     "SemanticConversationManager",
+    "SemanticMemoryHook",
+    "SemanticSummarizingConversationManager",
     "SlidingWindowConversationManager",
     "SummarizingConversationManager",
 ]
@@ -65,6 +79,8 @@ class _BridgedManager(ConversationManager):
     """A manager whose decisions are made by the bridge. The list of the agent is changed in place."""
 
     _manager: str
+    # Kinds of notices that are no news.
+    _expected: frozenset[str] = frozenset()
 
     def __init__(self, config: dict[str, Any], bridge: Bridge, proactive_compression: Any) -> None:
         super().__init__(proactive_compression=proactive_compression)
@@ -125,7 +141,8 @@ class _BridgedManager(ConversationManager):
         self._state = answer["state"]
         self.removed_message_count = self._state["removed_message_count"]
         for notice in answer.get("notices", []):
-            _official.logger.warning("%s: %s", notice["code"], notice["message"])
+            if notice["code"] not in self._expected:
+                _official.logger.warning("%s: %s", notice["code"], notice["message"])
 
     def apply_management(self, agent: "Agent", **kwargs: Any) -> None:
         """Looks after the list at the end of an invocation."""
@@ -455,6 +472,362 @@ class SemanticConversationManager(_StoredManager):
     `---Previous Context---` lines."""
 
     _manager = "semantic"
+
+
+class SemanticSummarizingConversationManager(_StoredManager):
+    """Summarizes the oldest messages when the model's window overflows, and keeps all messages in an archive that is
+    searched by meaning. `SemanticMemoryHook` adds what is found to the user's message.
+
+    The archive is the log: every message is in it word for word before the model is asked.
+
+    Args:
+        summary_ratio: The share of the messages that one reduction summarizes, 0.1 to 0.8.
+        preserve_recent_messages: How many of the last messages are never summarized.
+        message_context_radius: Messages before and after each one that is found, at most 20.
+        semantic_search_top_k: How many messages are found.
+        semantic_search_min_score: The least score, a logit: on the scale of the cross-encoder that `reranker` names,
+            else of the probability that a message bears on the question (-2 is 12 %). `None` for no limit.
+        max_num_archived_messages: The most messages that are found, the newest; the log keeps them all.
+        max_memory_archived_messages: The same in bytes.
+        embedding_model: A local model by name or directory, or `bedrock:ID`; by default the store's own. Where a local
+            one is not installed, the archive is searched by words, with a warning.
+        aws_region: The region of a `bedrock:` model.
+        embedding_dimensions: The size of the vectors of a `bedrock:` or `openai:` model that has a choice.
+        conversation: The name of the conversation; by default a new one, which a session remembers.
+        store: The directory of the store; by default this user's.
+        reranker: A cross-encoder, such as `ms-marco-MiniLM`.
+        args: More options of the binary (`memory help options`).
+
+    `summarizer`, `summarization_agent`, `summarization_system_prompt` and `proactive_compression` are those of the other
+    managers over a store. Where the model states its window, the list never holds more tokens than that.
+    """
+
+    _manager = "semantic"
+    # The size of the list where the window of the model is not known: no limit.
+    _UNLIMITED = 1_000_000_000
+
+    def __init__(
+        self,
+        summary_ratio: float = 0.3,
+        preserve_recent_messages: int = 10,
+        message_context_radius: int = 2,
+        semantic_search_top_k: int = 3,
+        semantic_search_min_score: float | None = -2.0,
+        max_num_archived_messages: int | None = None,
+        max_memory_archived_messages: int | None = None,
+        embedding_model: str | None = None,
+        aws_region: str | None = None,
+        embedding_dimensions: int | None = None,
+        *,
+        conversation: str | None = None,
+        store: str | os.PathLike[str] | None = None,
+        reranker: str | None = None,
+        args: list[str] | None = None,
+        summarizer: str | None = None,
+        summarization_agent: "Agent | None" = None,
+        summarization_system_prompt: str | None = None,
+        proactive_compression: Any = None,
+    ) -> None:
+        _check_number("summary_ratio", summary_ratio, 0.1, 0.8, of=(int, float))
+        _check_number("preserve_recent_messages", preserve_recent_messages, 0)
+        _check_number("message_context_radius", message_context_radius, 0, 20)
+        _check_number("semantic_search_top_k", semantic_search_top_k, 1)
+        if semantic_search_min_score is not None:
+            _check_number("semantic_search_min_score", semantic_search_min_score, -math.inf, of=(int, float))
+        limits = {
+            "max_num_archived_messages": max_num_archived_messages,
+            "max_memory_archived_messages": max_memory_archived_messages,
+        }
+        for name, most in limits.items():
+            if most is not None:
+                _check_number(name, most, 1)
+        remote = (embedding_model or "").partition(":")[0]
+        if aws_region is not None and remote != "bedrock":
+            raise ValueError("aws_region is for an embedding_model `bedrock:ID`: name one, or leave it out.")
+        if embedding_dimensions is not None:
+            _check_number("embedding_dimensions", embedding_dimensions, 1)
+            if remote not in ("bedrock", "openai"):
+                raise ValueError(
+                    "embedding_dimensions is for an embedding_model `bedrock:ID` or `openai:NAME`: a local model has a "
+                    "fixed size, so leave it out."
+                )
+            embedding_model = f"{embedding_model}?dimensions={embedding_dimensions}"
+        settings = {"summary_ratio": summary_ratio, "preserve_recent_messages": preserve_recent_messages}
+        options: dict[str, Any] = {
+            "--manager": "semantic-summarizing",
+            "--manager-settings": json.dumps(settings),
+            "--embedding-model": embedding_model,
+            "--region": aws_region,
+            "--reranker": reranker,
+            "--min-score": semantic_search_min_score if reranker else None,
+            "--max-num-archived-messages": max_num_archived_messages,
+            "--max-memory-archived-messages": max_memory_archived_messages,
+        }
+        given = [f"{option}={value}" for option, value in options.items() if value is not None]
+        self.message_context_radius = message_context_radius
+        self.semantic_search_top_k = semantic_search_top_k
+        self.semantic_search_min_score = semantic_search_min_score
+        self._limits = limits
+        self._least = None
+        if reranker is None and semantic_search_min_score is not None:
+            self._least = 1 / (1 + math.exp(-max(-700, semantic_search_min_score)))
+        self._has_new_name = conversation is None
+        self._told: set[str] = set()
+        try:
+            super().__init__(
+                f"strands-{uuid.uuid4()}" if conversation is None else conversation,
+                budget=self._UNLIMITED,
+                summarizer=summarizer,
+                summarization_agent=summarization_agent,
+                summarization_system_prompt=summarization_system_prompt,
+                proactive_compression=proactive_compression,
+                bridge=Bridge.shared(store, asks=summarizer is not None, args=[*given, *(args or [])]),
+            )
+        except BridgeError as error:
+            # The model, the cross-encoder or the store is not what was named.
+            raise ValueError(str(error)) from error
+
+    clamped = classmethod(SummarizingConversationManager.clamped.__func__)
+
+    @property
+    def conversation(self) -> str:
+        """The name of the conversation."""
+        return self._config["conversation"]
+
+    def search_archive(self, question: str, limit: int | None = None) -> list[dict[str, Any]]:
+        """The messages that bear on a question, best first: `node`, `speaker`, `at`, `text` and, of the same members,
+        the ones `before` and `after`."""
+        # An argument of a program may have no more bytes than this.
+        question = question.encode(errors="replace").decode().replace("\0", " ")[:16_000]
+        options = ["-c", self.conversation, "--limit", str(limit or self.semantic_search_top_k)]
+        options += ["--neighbours", str(self.message_context_radius)]
+        if self._least is not None:
+            options += ["--min-relevance", str(self._least)]
+        found = self._bridge.run("search", *options, "--", question) or {"hits": [], "notices": []}
+        for notice in found["notices"]:
+            if notice["code"] == "words-only" and notice["text"] not in self._told:
+                self._told.add(notice["text"])
+                _official.logger.warning("%s", notice["text"])
+        return found["hits"]
+
+    def get_memory_usage_stats(self) -> dict[str, Any]:
+        """Figures of the archive: `message_count` (what is found; `evicted_count` is what the limits leave out), bytes of
+        messages (`messages_memory`), of vectors (`embeddings_memory`) and of words and graphs (`index_memory`), their sum
+        (`total_memory`), and the limits."""
+        found = self._bridge.run("stats", "-c", self.conversation)
+        of = found["conversations"][0] if found else {"archive": {"held": 0, "evicted": 0}, "bytes": {}}
+        kinds = (("messages",), ("vectors", "tokens", "embeddings"), ("words", "graph"))
+        messages, embeddings, index = (sum(of["bytes"].get(part, 0) for part in kind) for kind in kinds)
+        return {
+            "message_count": of["archive"]["held"],
+            "evicted_count": of["archive"]["evicted"],
+            "messages_memory": messages,
+            "embeddings_memory": embeddings,
+            "index_memory": index,
+            "total_memory": messages + embeddings + index,
+            **self._limits,
+        }
+
+    def get_memory_usage_summary(self) -> str:
+        """The same figures as a paragraph."""
+        figures = self.get_memory_usage_stats()
+        said = f"The archive of `{self.conversation}` finds {figures['message_count']:,} messages"
+        if figures["evicted_count"]:
+            said += f"; {figures['evicted_count']:,} older ones are beyond its limits, and stay in the log"
+        return said + (
+            f". Its messages take {figures['messages_memory']:,} bytes, embeddings {figures['embeddings_memory']:,} and "
+            f"the index {figures['index_memory']:,}: {figures['total_memory']:,} bytes in all."
+        )
+
+    def restore_from_session(self, state: dict[str, Any]) -> "list[Message] | None":
+        """Goes on from a state, with its conversation if none was named."""
+        of = ((state.get("memory") or {}).get("data") or {}).get("conversation")
+        if self._has_new_name and of:
+            self._config["conversation"] = of
+            self._state, self._opened = {}, None
+        return super().restore_from_session(state)
+
+    def _on_initialized(self, event: AgentInitializedEvent) -> None:
+        window = event.agent.model.context_window_limit
+        if window and window != self._config["budget"]:
+            self._config["budget"] = window
+            self._opened = None
+        super()._on_initialized(event)
+
+    def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+        # Recall is the hook's: new messages are appended, and that is all.
+        self.apply_management(event.agent)
+
+
+def _check_number(name: str, value: Any, least: float, most: float = math.inf, *, of: Any = int) -> None:
+    if isinstance(value, of) and not isinstance(value, bool) and math.isfinite(value) and least <= value <= most:
+        return
+    kind = "a whole number" if of is int else "a number"
+    limits = f" of at least {least}" if least > -math.inf else ""
+    limits += f" and at most {most}" if most < math.inf else ""
+    raise ValueError(f"{name} must be {kind}{limits}, got {value!r}")
+
+
+class SemanticMemoryHook(HookProvider):
+    """Adds messages of the archive to a user's message, between `---Previous Context---` lines. The log keeps the message
+    as it was said.
+
+    Args:
+        enabled: With `False` it adds nothing.
+        max_context_length: The most characters between the lines. The best message is shortened in its middle if need
+            be; the others are left out where they do not fit.
+        include_metadata: Whether each message is labelled with number, speaker and day.
+        manager: The manager whose archive is searched; by default that of the agent.
+    """
+
+    # The lines of the binary's own recall.
+    _LEAD = "Earlier messages that bear on the question, word for word:\n---Previous Context---\n"
+    _END = "\n---End Previous Context---\n\nCurrent question: "
+    # A search also finds what the list shows, and so it finds more by the length of the list, up to this.
+    _MOST_VISIBLE = 100
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        max_context_length: int = 2000,
+        include_metadata: bool = True,
+        *,
+        manager: SemanticSummarizingConversationManager | None = None,
+    ) -> None:
+        _check_number("max_context_length", max_context_length, 1)
+        self.enabled = enabled
+        self.max_context_length = max_context_length
+        self.include_metadata = include_metadata
+        self._manager = manager
+        # What each agent was asked last.
+        self._asked: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers the hooks."""
+        registry.add_callback(AgentInitializedEvent, self._on_initialized)
+        registry.add_callback(MessageAddedEvent, self._on_message_added)
+        registry.add_callback(BeforeModelCallEvent, self._on_before_model_call)
+
+    def _on_initialized(self, event: AgentInitializedEvent) -> None:
+        if not isinstance(self._searched(event.agent), SemanticSummarizingConversationManager):
+            raise ValueError(
+                "SemanticMemoryHook searches the archive of a SemanticSummarizingConversationManager: give the agent one "
+                "as its conversation_manager, or the hook by manager=."
+            )
+
+    def _searched(self, agent: "Agent") -> Any:
+        return self._manager or agent.conversation_manager
+
+    def _on_message_added(self, event: MessageAddedEvent) -> None:
+        if _is_asked(event.message):
+            self._asked[event.agent] = _text(event.message)
+
+    async def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+        # Recall waits for the call of the model, so that it comes again when the list was made smaller for that call.
+        agent = event.agent
+        manager = self._searched(agent)
+        # The words that were said are in the log before others are added to them.
+        manager.apply_management(agent)
+        message = agent.messages[-1] if agent.messages else None
+        if not self.enabled or message is None or not _is_asked(message) or self._LEAD in _text(message):
+            return
+        question = self._asked.get(agent) or _text(message)
+        try:
+            recalled = await asyncio.to_thread(self._recall, manager, question, agent.messages)
+        except (BridgeError, OSError) as error:
+            _official.logger.warning("nothing is recalled: %s", error)
+            return
+        if recalled:
+            blocks = [block for block in message["content"] if "text" in block]
+            block = next((block for block in blocks if question in block["text"]), blocks[0])
+            text = block["text"]
+            # A view may have earlier messages before the line of the question.
+            at = text.rfind("\n", 0, max(0, text.rfind(question))) + 1
+            block["text"] = f"{text[:at]}{self._LEAD}{recalled}{self._END}{text[at:]}"
+            message.setdefault("metadata", {}).setdefault("custom", {})["memory_view"] = True
+
+    def _recall(
+        self, manager: SemanticSummarizingConversationManager, question: str, messages: "list[Message]"
+    ) -> str:
+        """The messages that bear on a question and that the list does not show, best first within the limit, in order of
+        time."""
+        shown = "\n".join(_text(message) for message in messages)
+        most = manager.semantic_search_top_k
+        hits = manager.search_archive(question, most + min(len(messages), self._MOST_VISIBLE))
+        hits = [hit for hit in hits if hit["text"].strip() not in shown][:most]
+        ranked = {found["node"]: found for found in hits}
+        for hit in hits:
+            for found in (*hit["before"], *hit["after"]):
+                if found["text"].strip() not in shown:
+                    ranked.setdefault(found["node"], found)
+        chosen: dict[int, str] = {}
+        for node, found in ranked.items():
+            line = self._line(found, found["text"])
+            if not chosen and len(line) > self.max_context_length:
+                line = self._shortened(found)
+            if len(_joined(with_line := {**chosen, node: line})) <= self.max_context_length:
+                chosen = with_line
+        return _joined(chosen)
+
+    def _line(self, found: dict[str, Any], text: str) -> str:
+        if not self.include_metadata:
+            return _escaped(text)
+        speaker = " ".join(re.sub(r"[\[\]]", " ", found["speaker"]).split())
+        return f"[Message {found['node']}, {speaker}, {found['at'][:10]}]: {_escaped(text)}"
+
+    def _shortened(self, found: dict[str, Any]) -> str:
+        """The best message within the limit, with its beginning and its end."""
+        text, line = found["text"], ""
+        keep = min(self.max_context_length, len(text))
+        while keep > 0:
+            head, tail = keep - keep // 3, keep // 3
+            left_out = len(text) - keep
+            line = self._line(found, f"{text[:head]} [… {left_out} characters left out …] {text[len(text) - tail :]}")
+            if len(line) <= self.max_context_length:
+                break
+            keep -= max(1, len(line) - self.max_context_length)
+        return line
+
+
+def _is_asked(message: "Message") -> bool:
+    """Whether a message is words of the user."""
+    results = any("toolResult" in block for block in message["content"])
+    return message["role"] == "user" and not results and bool(_text(message).strip())
+
+
+def _text(message: "Message") -> str:
+    """The texts of a message and of its tool results."""
+    blocks = [inner for block in message["content"] for inner in block.get("toolResult", {}).get("content", [block])]
+    return "\n".join(block["text"] for block in blocks if "text" in block)
+
+
+def _joined(lines: dict[int, str]) -> str:
+    """Lines of messages in their order, with a line for each gap between them."""
+    joined: list[str] = []
+    before = None
+    for node, line in sorted(lines.items()):
+        if before is not None and node > before + 1:
+            between = node - before - 1
+            joined.append(f"[{between} message{'' if between == 1 else 's'} not shown]")
+        joined.append(line)
+        before = node
+    return "\n".join(joined)
+
+
+# Lines that could pose as those of the recall.
+_FORGED = re.compile(
+    r"-{2,}\s*(?:end\s+)?previous\s+context"
+    r"|^[^\w\n]*(?:current\s+question\s*:|message\s+\d|\d+\s+messages?\s+not\s+shown)"
+    r"|^[^\w\n]*earlier\s+messages\s+that\s+bear",
+    re.I | re.M,
+)
+
+
+def _escaped(text: str) -> str:
+    """A message's text as data, in which nothing can close the recall or begin another message."""
+    text = "\n".join(text.splitlines())
+    visible = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    return _FORGED.sub(r"\\\g<0>", visible) if _FORGED.search(visible) else text
 
 
 class MemorySessionRepository(SessionRepository):

@@ -1,7 +1,7 @@
 """A pytest plugin (`-p strands_plugin`): Strands' own tests run through the adapter.
 
-It puts our managers, the bridge's decisions about splits and pins, and our sessions in the place of Strands' before a test
-imports them.
+It puts our managers, the bridge's decisions about splits and pins, our sessions and our storage in the place of Strands'
+before a test imports them.
 `expected_differences.txt` lists the tests that must fail, each with its reason: one that passes is an error, and so is one
 that does not exist.
 """
@@ -10,13 +10,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import strands.storage
 from strands.agent.conversation_manager import sliding_window_conversation_manager as sliding
 from strands.agent.conversation_manager import summarizing_conversation_manager as summarizing
 from strands.agent.conversation_manager.compression import context_compression, pin_message
+from strands.storage import in_memory_storage
 from tests.fixtures import mock_session_repository
 
 from memory_adapters import strands as ours
 from memory_adapters.bridge import Bridge, BridgeError
+from memory_adapters.strands_context import MemoryStorage
 
 _bridge = Bridge.shared()
 
@@ -37,13 +40,24 @@ def _is_pinned(messages, index):
     return _bridge.call(op="kept", messages=messages)["kept"][index]
 
 
+def _new_store():
+    bridge = Bridge(tempfile.mkdtemp(dir=_scratch.name), args=["--words-only"])
+    _bridges.append(bridge)
+    return bridge
+
+
 class _Repository(ours.MemorySessionRepository):
     """Sessions in a store of their own."""
 
     def __init__(self):
-        bridge = Bridge(tempfile.mkdtemp(dir=_scratch.name), args=["--words-only"])
-        _bridges.append(bridge)
-        super().__init__(bridge=bridge)
+        super().__init__(bridge=_new_store())
+
+
+class _Storage(MemoryStorage):
+    """A storage in a store of its own. It has its own search, whatever strategy is given."""
+
+    def __init__(self, *, search_strategy=None):
+        super().__init__(bridge=_new_store())
 
 
 _scratch = tempfile.TemporaryDirectory(prefix="memory-strands-")
@@ -62,6 +76,7 @@ context_compression.adjust_split_point_for_tool_pairs = _split
 context_compression.find_valid_trim_point = _query
 pin_message.is_pinned = _is_pinned
 mock_session_repository.MockedSessionRepository = _Repository
+strands.storage.InMemoryStorage = in_memory_storage.InMemoryStorage = _Storage
 
 
 def _expected():

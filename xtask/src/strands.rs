@@ -9,13 +9,18 @@ use anyhow::{Context, Result, bail};
 use crate::invocation::{Invocation, Stream};
 use crate::{steps::Steps, venv::Venv, workspace::Workspace};
 
-/// Test files of the package: for managers, their decisions, and sessions.
-const TESTS: [&str; 5] = [
+/// Test files of the package: for managers, their decisions, sessions, and the context manager with its storage.
+const TESTS: [&str; 10] = [
     "tests/strands/agent/test_conversation_manager.py",
     "tests/strands/agent/test_summarizing_conversation_manager.py",
     "tests/strands/agent/conversation_manager/test_context_compression.py",
     "tests/strands/agent/test_pin_message.py",
     "tests/strands/session/test_repository_session_manager.py",
+    "tests/strands/_context_manager/test_context_manager.py",
+    "tests/strands/_context_manager/test_retrieval_tool.py",
+    "tests/strands/_context_manager/test_stash.py",
+    "tests/strands/_context_manager/test_stash_integration.py",
+    "tests/strands/storage/test_in_memory_storage.py",
 ];
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
@@ -23,10 +28,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("build", || workspace.build("strands"))?;
     let environment = steps.run("environment", || Environment::prepare(workspace))?;
     let tests = steps.run("Strands' tests", || official(workspace, &environment))?;
+    let ours = steps.run("our tests", || ours(workspace, &environment))?;
     let hierarchical = steps.run("hierarchical agent", || agent(workspace, &environment, "hierarchical"))?;
     let semantic = steps.run("semantic agent", || agent(workspace, &environment, "semantic"))?;
     let written = steps.run("agent that writes summaries", || agent(workspace, &environment, "written"))?;
-    println!("strands: {tests}; {hierarchical}; {semantic}; {written}; {}", steps.summary());
+    println!("strands: {tests}; {ours}; {hierarchical}; {semantic}; {written}; {}", steps.summary());
     Ok(())
 }
 
@@ -46,6 +52,13 @@ fn official(workspace: &Workspace, environment: &Environment) -> Result<String> 
             }
         })?;
     Ok(last)
+}
+
+/// Runs our tests with agents of the package, and returns pytest's last line.
+fn ours(workspace: &Workspace, environment: &Environment) -> Result<String> {
+    environment.venv.pytest(workspace, "test_strands.py", |call| {
+        call.env("PYTHONPATH", &environment.paths()).env("AWS_EC2_METADATA_DISABLED", "true")
+    })
 }
 
 const TURNS: &str = "60";
@@ -116,15 +129,19 @@ impl Environment {
 
     /// The interpreter, which finds the adapter, its tests and the package's tests.
     fn python(&self, workspace: &Workspace) -> Invocation {
-        let paths = [self.adapters.clone(), self.tests(), self.package()];
-        let paths = env::join_paths(paths).unwrap_or_default();
         self.venv
             .python(workspace)
-            .env("PYTHONPATH", &paths.to_string_lossy())
+            .env("PYTHONPATH", &self.paths())
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("MEMORY_BINARY", &self.memory.to_string_lossy())
             // No test may look for credentials or send a trace.
             .env("AWS_EC2_METADATA_DISABLED", "true")
+    }
+
+    /// The adapter, its tests and the package's tests, for the interpreter.
+    fn paths(&self) -> String {
+        let paths = env::join_paths([self.adapters.clone(), self.tests(), self.package()]).unwrap_or_default();
+        paths.to_string_lossy().into_owned()
     }
 
     /// The package's sources.
