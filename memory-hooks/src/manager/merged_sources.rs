@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memory_core::{DISABLED, ERASED, Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
 
-use memory_strategies::StandingLines;
+use memory_strategies::{Ended, Speaker};
 
 use super::writing::{CHUNK, Writer, dated, is_of_a_lost_message};
 use crate::{MemoryError, prompt::learning, render};
@@ -39,8 +39,8 @@ impl Writer<'_> {
         });
         if level != Level::Meta {
             let mut told: Vec<_> = told.collect();
-            let lines = self.lines(children).await?;
-            told.iter_mut().for_each(|told| told.text = lines.without_ended(&told.text));
+            let ended = self.ended(children).await?;
+            told.iter_mut().for_each(|told| told.text = ended.left_out_of(&told.text));
             return Ok(told);
         }
         let mut said = self.said(children).await?;
@@ -60,19 +60,21 @@ impl Writer<'_> {
         Ok(sources.collect())
     }
 
-    /// The statements of the messages under summaries, some of which were ended after their summary was written.
-    async fn lines(&self, children: &[Summary]) -> Result<StandingLines, MemoryError> {
-        let mut lines = StandingLines::default();
+    /// The sentences of the messages under summaries that were changed after their summary was written.
+    async fn ended(&self, children: &[Summary]) -> Result<Ended, MemoryError> {
+        let mut said = Vec::new();
         let nodes: Vec<_> = children.iter().flat_map(|child| child.body.span.iter()).collect();
         for chunk in nodes.chunks(CHUNK) {
             for run in NodeRange::merge(chunk.iter().copied().map(NodeRange::single).collect()) {
                 let read = self.ports.store.readable_nodes(self.conversation, run).await?;
-                for node in read.nodes.iter().filter(|node| learning::speaks(node)) {
-                    learning::add(&mut lines, node, &node.message.text());
-                }
+                let speaking = read.nodes.iter().filter(|node| learning::speaks(node) && is_short(node));
+                said.extend(speaking.map(|node| {
+                    let is_model = !matches!(learning::speaker(&node.message), Some(Speaker::User | Speaker::Person));
+                    (node.message.speaker_or_role().to_owned(), is_model, dated(node, &node.message.text()))
+                }));
             }
         }
-        Ok(lines)
+        Ok(Ended::of(said.iter().map(|(speaker, is_model, text)| (speaker.as_str(), *is_model, text.as_str()))))
     }
 
     /// A summary as a source.

@@ -71,23 +71,28 @@ fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
     runs
 }
 
-/// Adds the statements of a message. A tool's answer and an application's instruction have none.
-pub(crate) fn add(lines: &mut StandingLines, node: &Node, text: &str) {
+/// Adds the lines of a message. A tool's answer and an application's instruction have none.
+fn add(lines: &mut StandingLines, node: &Node, text: &str) {
     let message = &node.message;
-    let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
-    let speaker = match message.role {
-        Role::User => Speaker::User,
-        Role::Assistant if is_named(message) => Speaker::Person,
-        Role::Assistant => Speaker::Model,
-        _ => return,
-    };
+    let Some(speaker) = speaker(message) else { return };
     if speaker == Speaker::Model {
         lines.note_model();
     }
+    let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
     if message.keep_out_of_summaries || is_tool {
         return;
     }
     lines.add(node.id, message.speaker_or_role(), standing(text, speaker));
+}
+
+/// Who speaks in a message; `None` for a tool and an application.
+pub(crate) fn speaker(message: &Message) -> Option<Speaker> {
+    match message.role {
+        Role::User => Some(Speaker::User),
+        Role::Assistant if is_named(message) => Some(Speaker::Person),
+        Role::Assistant => Some(Speaker::Model),
+        _ => None,
+    }
 }
 
 /// True if a person speaks in the model's place.

@@ -22,6 +22,7 @@ use crate::{
 };
 
 pub use lines::{StandingLine, StandingLines};
+pub use superseded::Ended;
 pub(crate) use superseded::{Said, superseded};
 
 /// The kind of a standing statement.

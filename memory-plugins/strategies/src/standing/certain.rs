@@ -241,26 +241,6 @@ fn what_is_dropped_forgotten_or_allowed_again_ends() {
 }
 
 #[test]
-fn a_summary_of_summaries_loses_what_was_ended() {
-    let mut lines = StandingLines::default();
-    for (index, text) in [
-        "Let's use SQLite for the store.",
-        "Decision: Postgres at Hetzner, gateway with a queue. Forget the SQLite file.",
-        "Login links are fine.",
-        "Let's do (1): back to SQLite, on an SSD.",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        lines.add(NodeId::from_index(index), "user", standing(text, Speaker::User));
-    }
-    let summary = "user: Decision: Postgres at Hetzner, gateway with a queue. | Login links are fine. | assistant: Ok. | \
-                   user: Let's do (1): back to SQLite, on an SSD.";
-    let kept = "user: Login links are fine. | assistant: Ok. | user: Let's do (1): back to SQLite, on an SSD.";
-    assert_eq!(lines.without_ended(summary), kept);
-}
-
-#[test]
 fn an_overtaken_decision_is_not_shown() {
     let said = ["Decision: the launch is on 19 May.", "The launch was moved to 26 May by the way."];
     assert_eq!(decided(&said, true), [2]);

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use memory_core::NodeId;
 
-use super::{Speaker, Standing, StandingKind, standing, whole};
+use super::{Standing, StandingKind, whole};
 use crate::{
     terms::is_common,
     words::{Form, key, words},
@@ -234,50 +234,9 @@ impl StandingLines {
         self.from(node.next()).any(|line| changes(&line))
     }
 
-    /// True if a statement of a node has been replaced, or put in doubt.
-    pub(crate) fn is_ended(&self, node: NodeId) -> bool {
-        self.from(node).take_while(|line| line.node == node).any(|line| line.replaced.is_some())
-    }
-
-    /// The text of a summary over the lines without the decisions among them that a later line ended. Its parts are
-    /// separated by ` | `, and begin with the name of their speaker where that changes.
-    #[must_use]
-    pub fn without_ended(&self, summary: &str) -> String {
-        const PARTS: &str = " | ";
-        let mut kept: Vec<String> = Vec::new();
-        // Name of a part that is left out, for the next one of its speaker.
-        let mut name = None;
-        for part in summary.split(PARTS) {
-            let named = part.split_once(": ").filter(|(name, _)| self.has_speaker(name));
-            let (own, mut said) = named.map_or((None, part.to_owned()), |(name, said)| (Some(name), said.to_owned()));
-            name = own.or(name);
-            let ended: Vec<_> = standing(&said, Speaker::User).into_iter().filter(|one| self.has_ended(one)).collect();
-            for one in ended.iter().rev() {
-                let at = usize::try_from(one.at).unwrap_or(usize::MAX);
-                said.replace_range(at..at + usize::from(one.bytes), "");
-            }
-            let said = said.trim();
-            if said.is_empty() && !ended.is_empty() {
-                continue;
-            }
-            kept.push(name.take().map_or_else(|| said.to_owned(), |name| format!("{name}: {said}")));
-        }
-        kept.join(PARTS)
-    }
-
-    fn has_speaker(&self, name: &str) -> bool {
-        let speaker = key(name);
-        self.iter().any(|line| line.speaker == speaker)
-    }
-
-    /// True for a decision with the words of one that was replaced.
-    fn has_ended(&self, decision: &Standing) -> bool {
-        let is_it = |line: &&StandingLine| {
-            line.standing.kind == StandingKind::Decision
-                && line.standing.terms.iter().all(|term| decision.terms.contains(term))
-        };
-        let mut same = self.iter().filter(is_it).peekable();
-        decision.kind == StandingKind::Decision && same.peek().is_some() && same.all(|line| line.replaced.is_some())
+    /// Places of the statements that have been replaced, or put in doubt.
+    pub(crate) fn ended(&self) -> impl Iterator<Item = (NodeId, u32)> {
+        self.iter().filter(|line| line.replaced.is_some()).map(StandingLine::place)
     }
 
     /// The number of lines, including replaced ones.

@@ -1,6 +1,6 @@
 //! Finds sentences that a later sentence of the same conversation changes.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use memory_core::NodeId;
 
@@ -9,9 +9,10 @@ use super::{
     things,
 };
 use crate::{
-    spoken::asks,
+    sentences::whole_sentences,
+    spoken::{asks, spoken_lines},
     terms::is_common,
-    words::{Form, KeySet, Word},
+    words::{Form, KeySet, Word, keys},
 };
 
 /// A sentence of somebody.
@@ -41,19 +42,28 @@ struct Stated {
 /// a sentence that is left out misleads nobody.
 pub(crate) fn superseded(said: &[Said<'_>]) -> Vec<bool> {
     let mut decided = StandingLines::default();
-    for (sentence, one) in said.iter().enumerate().filter(|(_, one)| !one.is_of_model) {
+    // The number of a sentence stands for its offset.
+    let mut places: Vec<(NodeId, u32)> = Vec::with_capacity(said.len());
+    for one in said {
+        let node = NodeId::from_index(one.message);
+        let at = places.last().filter(|(last, _)| *last == node).map_or(0, |(_, at)| at + 1);
+        places.push((node, at));
+    }
+    for (one, (node, at)) in said.iter().zip(&places).filter(|(one, _)| !one.is_of_model) {
         let mut found = standing(one.text, Speaker::User);
         found.retain(|found| match found.kind {
             StandingKind::Decision => true,
             StandingKind::Revocation => !decided.is_empty(),
             _ => false,
         });
-        decided.add(NodeId::from_index(sentence), "", found);
+        if !found.is_empty() {
+            found.iter_mut().for_each(|found| found.at = *at);
+            decided.add(*node, "", found);
+        }
     }
     let mut over = vec![false; said.len()];
-    for (sentence, over) in over.iter_mut().enumerate() {
-        *over = decided.is_ended(NodeId::from_index(sentence));
-    }
+    let ended: HashSet<_> = decided.ended().collect();
+    over.iter_mut().zip(&places).for_each(|(over, place)| *over = ended.contains(place));
     let mut before: VecDeque<Stated> = VecDeque::new();
     for (index, one) in said.iter().enumerate() {
         let sentence = Sentence::of(one.text);
@@ -71,6 +81,55 @@ pub(crate) fn superseded(said: &[Said<'_>]) -> Vec<bool> {
         }
     }
     over
+}
+
+/// The sentences of messages that later ones changed, which a summary written before may still have.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    sentences: HashSet<Vec<u64>>,
+    speakers: HashSet<String>,
+}
+
+impl Ended {
+    /// Of the messages of a span, in order: the speaker's name or role, whether it is a model, and the text.
+    #[must_use]
+    pub fn of<'a>(messages: impl IntoIterator<Item = (&'a str, bool, &'a str)>) -> Self {
+        let (mut said, mut speakers) = (Vec::new(), HashSet::new());
+        for (message, (speaker, is_of_model, text)) in messages.into_iter().enumerate() {
+            speakers.insert(speaker.to_owned());
+            let sentences = spoken_lines(text).flat_map(|line| whole_sentences(line.text));
+            said.extend(sentences.map(|text| Said { text, message, is_of_model }));
+        }
+        let over = said.iter().zip(superseded(&said)).filter(|(_, over)| *over);
+        Self { sentences: over.map(|(said, _)| keys(said.text)).collect(), speakers }
+    }
+
+    /// The text of a summary over the messages without these sentences. Its parts are separated by ` | `, and begin
+    /// with the name of their speaker where that changes.
+    #[must_use]
+    pub fn left_out_of(&self, summary: &str) -> String {
+        const PARTS: &str = " | ";
+        if self.sentences.is_empty() {
+            return summary.to_owned();
+        }
+        let mut kept: Vec<String> = Vec::new();
+        // Name of a part that is left out, for the next one of its speaker.
+        let mut name = None;
+        for part in summary.split(PARTS) {
+            let named = part.split_once(": ").filter(|(name, _)| self.speakers.contains(*name));
+            let (own, said) = named.map_or((None, part), |(name, said)| (Some(name), said));
+            name = own.or(name);
+            let sentences: Vec<_> = whole_sentences(said).collect();
+            let standing: Vec<_> =
+                sentences.iter().filter(|sentence| !self.sentences.contains(&keys(sentence))).copied().collect();
+            if standing.is_empty() && !sentences.is_empty() {
+                continue;
+            }
+            let said = if standing.len() == sentences.len() { said.to_owned() } else { standing.join(" ") };
+            kept.push(name.take().map_or_else(|| said.clone(), |name| format!("{name}: {said}")));
+        }
+        kept.join(PARTS)
+    }
 }
 
 /// Indices of the earlier sentences that a sentence changes.
@@ -167,6 +226,23 @@ mod tests {
             (1, false, "Hmm, I take that back, we stay with REST."),
         ];
         assert_eq!(standing(&said), [said[2].2]);
+    }
+
+    #[test]
+    fn a_summary_of_summaries_loses_what_was_ended() {
+        let said = [
+            "Launch date: I promised the board 12 May. Let's use SQLite for the store.",
+            "Decision: Postgres at Hetzner, gateway with a queue. Forget the SQLite file.",
+            "Login links are fine.",
+            "We have to move the launch to 2 June. Let's do (1): back to SQLite, on an SSD.",
+            "26 May it is. Final launch date, the board agreed this time.",
+        ];
+        let summary = "user: Launch date: I promised the board 12 May. | Decision: Postgres at Hetzner, gateway with a \
+                       queue. | Login links are fine. | assistant: Ok. | user: We have to move the launch to 2 June. \
+                       Let's do (1): back to SQLite, on an SSD.";
+        let kept = "user: Login links are fine. | assistant: Ok. | user: Let's do (1): back to SQLite, on an SSD.";
+        let ended = Ended::of(said.map(|text| ("user", false, text)).into_iter().chain([("assistant", true, "Ok.")]));
+        assert_eq!(ended.left_out_of(summary), kept);
     }
 
     #[test]
