@@ -75,8 +75,9 @@ pub struct Standing {
     around: Box<[u64]>,
     /// Keys of the things that it names as over: "instead of Redis", "scrap the hall".
     over: Box<[u64]>,
-    /// Keys of the things that stand, or stand again: "we stay with REST", "back to SQLite".
+    /// Keys of the things that stand, and of those that stand again: "we stay with REST", "back to SQLite".
     confirmed: Box<[u64]>,
+    restored: Box<[u64]>,
     /// True if the statement revokes or changes an earlier one: "no longer", "instead".
     changes: bool,
     /// True if the statement takes back whatever was said shortly before: "scratch that".
@@ -122,6 +123,8 @@ const MOST: usize = 16;
 word_lists! {
     /// First words of advice or of a template behind a label.
     ADVICE = "decide decided choose chose chosen opt consider invest buying postponing whether you your if";
+    /// First words of a sentence that tells something else.
+    TELLERS = "i i'll i'm i've we we'll he she they you it that this ich wir";
     /// Words of a model that speaks of its own plans.
     PLANS = "i i'll i'd let's ich";
     /// Words of rules and decisions that are not their subject: "when I ask", "we decided".
@@ -349,7 +352,8 @@ fn dated(text: &str, sentence: &Sentence<'_>, named: &[Word<'_>]) -> Option<Stan
     let next = whole_sentences(text.get(at + sentence.text.len()..)?.lines().next()?).next()?;
     let about = Sentence::of(next);
     let end = offset(text, next) + next.len();
-    if asks(next) || about.words.len() > DOUBT || is_small_talk(next) {
+    let tells = about.keys.first().is_some_and(|first| TELLERS.contains(first));
+    if asks(next) || tells || about.words.len() > DOUBT || is_small_talk(next) {
         return None;
     }
     let all: Vec<Word<'_>> = named.iter().chain(&about.words).copied().collect();
@@ -419,6 +423,7 @@ fn made(
         around: around.into(),
         over: announcing::over(all).into(),
         confirmed: announcing::confirmed(all).into(),
+        restored: announcing::restored(all).into(),
         changes: kind == StandingKind::Revocation || announcing::changes(all),
         takes_back: announcing::takes_back(all),
         negates: announcing::negates(inside),

@@ -16,7 +16,7 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
         StandingKind::Preference,
         "i prefer | i'd prefer | i would prefer | we prefer | i now prefer | i actually prefer | i'd rather not | \
          i would rather not | i'd rather have | i'd rather use | i'd rather keep | i'm not a fan of | \
-         i am not a fan of | my preference | my preferred | my favorite | my favourite | i can't stand | i cannot stand | i'm allergic | i am allergic | \
+         i am not a fan of | my preference | my preferred | i can't stand | i cannot stand | i'm allergic | i am allergic | \
          i'm vegan | i'm vegetarian | i'm a vegan | i'm a vegetarian | i can't eat | i don't eat | i don't drink | \
          i don't like | i do not like | i no longer like | i no longer prefer | i no longer want | i hate | i dislike | \
          ich bevorzuge | ich hätte lieber | je préfère | prefiero",
@@ -72,7 +72,7 @@ word_lists! {
     /// Words before an open point that make it hypothetical, or of the past.
     HEDGES = "if when why because how whether until before";
     /// Words behind "I don't like" that name nothing: "I don't like it", "I hate being late".
-    NO_TASTES = "it that this them these those him her you your when being not having how what";
+    NO_TASTES = "it that this them these those him her you your when being not how what";
     /// Words of a wish for the moment, and fillers of speech that was written down.
     MOMENTARY = "yet today tonight tomorrow lol haha uh um uhm hm mm";
     /// Words for a thing that only the talk around knows: "the clunky one".
@@ -109,8 +109,9 @@ phrase_lists! {
         not any more | statt | anstelle von | anstatt | à la place de | plutôt que | en vez de | en lugar de";
     /// Phrases at the beginning of a sentence before a thing that is over: "Forget the word limit."
     BEGINS_OVER = "forget the | drop the";
-    /// Phrases before what stands, or stands again.
-    STAYS = "stay with | staying with | stick with | sticking with | back to | bleiben bei";
+    /// Phrases before what stands, and before what stands again.
+    STAYS = "stay with | staying with | stick with | sticking with | bleiben bei";
+    RETURNS = "back to | zurück zu";
     /// Phrases that take back whatever was said shortly before.
     TAKES_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | \
         take it back | new decision | after all | forget that | on second thought | never mind | changed my mind | \
@@ -205,13 +206,23 @@ pub(super) fn allowed(sentence: &Sentence<'_>) -> Vec<u64> {
     if allows { keys.get(..verb).unwrap_or_default().to_vec() } else { Vec::new() }
 }
 
-/// Keys of the words behind phrases like "stay with" and "back to": what stands, or stands again.
+/// Keys of the words behind phrases like "stay with": what stands.
 pub(super) fn confirmed(keys: &[u64]) -> Vec<u64> {
-    /// Words that belong to the phrase.
+    named_behind(&STAYS, keys)
+}
+
+/// Keys of the words behind phrases like "back to": what stands again.
+pub(super) fn restored(keys: &[u64]) -> Vec<u64> {
+    named_behind(&RETURNS, keys)
+}
+
+/// Keys of the first words behind phrases.
+fn named_behind(phrases: &Phrases<()>, keys: &[u64]) -> Vec<u64> {
+    /// Words that belong to the phrase: "scratch the old queue".
     const NAMED: usize = 3;
     let behind = |at: usize| {
         let from = keys.get(at..).unwrap_or_default();
-        let length = STAYS.at(from).map(|(length, ())| length).max()?;
+        let length = phrases.at(from).map(|(length, ())| length).max()?;
         from.get(length..from.len().min(length + NAMED))
     };
     (0..keys.len()).filter_map(behind).flatten().copied().collect()
@@ -219,15 +230,10 @@ pub(super) fn confirmed(keys: &[u64]) -> Vec<u64> {
 
 /// Keys of the first words behind phrases like "instead of": the things that are over.
 pub(super) fn over(keys: &[u64]) -> Vec<u64> {
-    /// Words that belong to the phrase: "scratch the old queue".
-    const NAMED: usize = 3;
-    let behind = |at: usize| {
-        let from = keys.get(at..).unwrap_or_default();
-        let begins = (at == 0).then(|| BEGINS_OVER.at(from)).into_iter().flatten();
-        let length = OVER.at(from).chain(begins).map(|(length, ())| length).max()?;
-        from.get(length..from.len().min(length + NAMED))
-    };
-    (0..keys.len()).filter_map(behind).flatten().copied().collect()
+    let mut named = named_behind(&OVER, keys);
+    let begins = BEGINS_OVER.at(keys).map(|(length, ())| length).max();
+    named.extend(begins.and_then(|length| keys.get(length..keys.len().min(length + 3))).unwrap_or_default());
+    named
 }
 
 /// Keys of the words behind phrases like "scrap", up to a mark: what is over.

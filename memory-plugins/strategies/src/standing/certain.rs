@@ -161,6 +161,8 @@ fn words_of_others_history_and_idioms_decide_and_rule_nothing() {
         "In my last job we decided to use Kafka for everything, it was a mess.",
         "It was decided in 1949 that Bonn would be the capital.",
         "We agreed to disagree about the tiles.",
+        "We'll move on to item 2.",
+        "March 1, 2025 it is. I'll set a reminder for that.",
         "I've decided to focus on tangent lines for the exam in Ghent.",
     ] {
         assert_eq!(standing(text, Speaker::User), [], "{text}");
@@ -187,11 +189,10 @@ fn a_preference_says_what_is_liked_and_one_of_outputs_is_a_rule() {
         "It's frustrating because I hate being stuck and not making progress.",
         "I'd prefer not to talk about the price yet",
         "I want to see how my preference can be used to create more realistic models in Ghent",
-        "My favorite moment in Ghent is when Ben arrives.",
     ] {
         assert_eq!(of_kind(text, StandingKind::Preference), [""; 0], "{text}");
     }
-    for text in ["I prefer tabs.", "My favourite tea is Darjeeling.", "I'm not a fan of long meetings."] {
+    for text in ["I prefer tabs.", "I'm not a fan of long meetings."] {
         assert_eq!(of_kind(text, StandingKind::Preference), [text], "{text}");
     }
     let rule = "I prefer short answers by the way, no more than five sentences.";
@@ -220,6 +221,7 @@ fn what_is_dropped_forgotten_or_allowed_again_ends() {
         (&["Never use emojis.", "Emojis are fine now."], StandingKind::Instruction, &[]),
         (&["Keep answers under 100 words.", "Forget the word limit."], StandingKind::Instruction, &[]),
         (&["Always run the linter first.", "No need to run the linter any more."], StandingKind::Instruction, &[]),
+        (&["Decision: two tiers.", "Back to three tiers after all."], StandingKind::Decision, &[]),
         (&["Agreed, REST then.", "Hmm, no, we stay with REST."], StandingKind::Decision, &[1]),
         (
             &["We have to move the launch to 2 June.", "26 May it is. Final launch date, the board agreed this time."],

@@ -300,7 +300,8 @@ fn moves_thing(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
     const THING: usize = 5;
     let verb = sentence.keys.iter().position(|key| MOVE_VERBS.contains(key))?;
     let to = sentence.keys.iter().skip(verb).take(THING).position(|of| *of == key("to"))?;
-    (to > 0).then_some((verb, to + 1))
+    let is_named = |word: &Word<'_>| !is_common(word);
+    sentence.words.get(verb + 1..verb + to)?.iter().any(is_named).then_some((verb, to + 1))
 }
 
 /// True for a figure, a day or a month.

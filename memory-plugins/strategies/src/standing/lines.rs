@@ -107,10 +107,8 @@ impl StandingLine {
 
     /// Place of the statement that ended an older one, if this one says that the older one stands again.
     fn restores(&self, older: &Self) -> Option<(NodeId, u32)> {
-        let again = || self.standing.confirmed.iter().any(|term| older.standing.terms.contains(term));
-        older
-            .first_replaced_by()
-            .filter(|(node, _)| *node < self.node && !self.standing.confirmed.is_empty() && again())
+        let again = || self.standing.restored.iter().any(|term| older.standing.terms.contains(term));
+        older.first_replaced_by().filter(|(node, _)| *node < self.node && again())
     }
 
     /// False if an older line is not near and has no term of this one.
@@ -159,7 +157,7 @@ impl StandingLines {
 
     /// Chunks and places of the statements that ended what a line says stands again.
     fn ended_by(&self, line: &StandingLine) -> Vec<(usize, usize)> {
-        if line.standing.confirmed.is_empty() {
+        if line.standing.restored.is_empty() {
             return Vec::new();
         }
         let ended: Vec<_> = self.iter().rev().take(COMPARED).filter_map(|older| line.restores(older)).collect();

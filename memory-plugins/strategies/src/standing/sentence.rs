@@ -23,6 +23,9 @@ word_lists! {
     CONDITIONS = "if when whenever unless for until once while in after before during wenn falls si quand";
 }
 
+/// Words of a sentence of which only the clause with the statement stands.
+const LONG: usize = 30;
+
 /// A sentence with its words and their keys.
 #[derive(Debug)]
 pub(super) struct Sentence<'a> {
@@ -68,11 +71,14 @@ impl<'a> Sentence<'a> {
     pub(super) fn part(&self, at: usize) -> Option<Range<usize>> {
         // "Can you help me solve it, I prefer full steps": only the clause behind the request is a statement.
         let is_question = asks(self.text) || self.requests_behind(at) || at > LEAD_WORDS && self.begins_with_question();
-        if !is_question && let Some(whole) = self.whole() {
-            return Some(whole);
+        let whole = self.whole().filter(|_| !is_question);
+        if let Some(whole) = &whole
+            && self.words.len() <= LONG
+        {
+            return Some(whole.clone());
         }
         if !Language::of(self.text).may_be_cut(Language::ENGLISH) {
-            return None;
+            return whole;
         }
         let first = self.begin(at);
         let start = self.words.get(first)?.at;
@@ -83,7 +89,7 @@ impl<'a> Sentence<'a> {
         }
         // A part cut off from a statement must not invert it.
         let is_kept = last_turn(self.text, is_question).is_none_or(|turn| turn <= end);
-        (end > start && end - start <= LONGEST && is_kept).then_some(start..end)
+        (end > start && end - start <= LONGEST && is_kept).then_some(start..end).or(whole)
     }
 
     /// True if the first words ask: "What's the best way to …".
