@@ -123,10 +123,12 @@ pub fn goal(text: &str) -> Option<Goal> {
     let lines = spoken_lines(text).flat_map(|line| whole_sentences(line.text));
     for sentence in lines.filter(|sentence| is_quotable(sentence) && !points(sentence)) {
         let Some(is_stated) = states(sentence) else { continue };
-        let is_labelled =
-            sentence.trim_start_matches('*').split_once(':').is_some_and(|(label, _)| is_goal(label.trim()));
-        let is_shared = is_stated && (is_labelled || SHARED_GOALS.are_in(&crate::words::keys(sentence)));
-        let goal = Goal { at: offset(text, sentence), bytes: sentence.len(), is_stated, is_shared };
+        let labelled = sentence.trim_start_matches('*').split_once(':').filter(|(label, _)| is_goal(label.trim()));
+        let is_shared = is_stated && (labelled.is_some() || SHARED_GOALS.are_in(&crate::words::keys(sentence)));
+        // The label would stand twice where goals are shown.
+        let matter = labelled.map_or(sentence, |(_, matter)| matter.trim_start_matches(['*', ' ']));
+        let matter = matter.split_once("**").filter(|_| labelled.is_some()).map_or(matter, |(inner, _)| inner);
+        let goal = Goal { at: offset(text, matter), bytes: matter.len(), is_stated, is_shared };
         if is_stated { stated = Some(goal) } else { wished = wished.or(Some(goal)) }
     }
     stated.or(wished)
@@ -211,7 +213,7 @@ mod tests {
             "Hi. I'd like to move the invoices to Postgres.",
             Some(("I'd like to move the invoices to Postgres.", false)),
         );
-        check("**Goal: 100 requests per minute.** Go.", Some(("**Goal: 100 requests per minute.** Go.", true)));
+        check("**Goal: 100 requests per minute.** Go.", Some(("100 requests per minute.", true)));
         check(
             "We’re trying to halve the latency of the search.",
             Some(("We’re trying to halve the latency of the search.", false)),
