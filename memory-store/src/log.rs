@@ -28,7 +28,7 @@ pub use upkeep::{
     byte_scan::{FoundBytes, TextSet, scan_bytes},
     doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine, examine_with},
     enclosing::enclosing_store,
-    encrypt::{EncryptionChange, change_encryption},
+    encrypt::{EncryptionChange, EncryptionChanged, change_encryption},
     rescue::RescueError,
     salvage::{SalvageReport, salvage, salvage_with},
     vacuum::{VacuumOptions, VacuumReport},

@@ -265,7 +265,7 @@ impl LogStore {
         } else {
             directory.unlock(&media, key)?;
         }
-        directory.keys.repair()?;
+        directory.keys.refresh_to_write()?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Write)?;
         // The write lock is held, so a process that was replacing segments is dead: the others must look again.
         let told = watermark.as_ref().and_then(Watermark::durable);
