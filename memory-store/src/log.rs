@@ -17,7 +17,7 @@ mod upkeep;
 mod write;
 
 pub use format::compressed::{CompressedSegment, CompressionError, CompressionOptions, ReadAt, compress_segment};
-pub use keys::MasterKey;
+pub use keys::{MasterKey, must_open_again};
 pub use options::LogOptions;
 pub use read::recovery::OpenReport;
 pub use state::damage::{Damage, LostNodes, TornTail};

@@ -124,8 +124,11 @@ pub(crate) enum UnderWay {
 /// Begins a file that is sealed as a whole.
 const SEALED_FILE: [u8; 8] = *b"MEMSEAW\n";
 
-const MISSING: &str = "it is encrypted, and no key was given: name the file of its key in MEMORY_KEY_FILE, with \
-                       --key-file, or as key-file in the configuration";
+const MISSING: &str = "it is encrypted, and no key was given: name its file by --key-file or MEMORY_KEY_FILE, or a \
+                       command that prints it by --key-command or MEMORY_KEY_COMMAND, or give MEMORY_KEY or \
+                       MEMORY_PASSPHRASE; key-file and key-command in the configuration do the same";
+const NO_PASSPHRASE: &str =
+    "it is encrypted and locked by a passphrase, and none was given: MEMORY_PASSPHRASE gives it";
 
 const CHANGED: &str = "it was encrypted or decrypted since it was opened: open it again";
 
@@ -164,7 +167,8 @@ impl Keys {
         master: Option<&MasterKey>,
     ) -> Result<Self, StoreError> {
         let ring = Ring::read(&**media, dir, store)?;
-        let master = master.ok_or_else(|| no_key(dir, MISSING))?;
+        let why = if ring.has_passphrase() { NO_PASSPHRASE } else { MISSING };
+        let master = master.ok_or_else(|| no_key(dir, why))?;
         let wrapping = ring.wrapping(dir, master)?;
         Self::of(media, dir, store, &ring, wrapping)
     }
@@ -351,6 +355,18 @@ impl Keys {
             inner.salts.forget();
         }
     }
+}
+
+/// True if the error says that the store was encrypted or decrypted since it was opened: nothing was written, and it may
+/// be opened again.
+#[must_use]
+pub fn must_open_again(error: &StoreError) -> bool {
+    matches!(error, StoreError::Key { why, .. } if why == CHANGED)
+}
+
+/// True if there is a keyring of this store, and it is not one of a change that is under way.
+pub(crate) fn is_settled(media: &dyn Media, dir: &Path, store: StoreId) -> bool {
+    Ring::read(media, dir, store).is_ok_and(|ring| !ring.is_changing)
 }
 
 /// Overwrites and removes the files of keys, of a store that is not encrypted any more.

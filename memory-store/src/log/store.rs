@@ -150,6 +150,12 @@ impl LogStore {
         self.shared.directory.keys.is_some()
     }
 
+    /// True while the store is being encrypted, decrypted or given new keys, or that was interrupted.
+    #[must_use]
+    pub fn is_encryption_changing(&self) -> bool {
+        self.shared.directory.keys.is_changing()
+    }
+
     /// Keys of the files that are derived from the log; none if the store is not encrypted.
     #[must_use]
     pub fn file_keys(&self) -> KeySet {

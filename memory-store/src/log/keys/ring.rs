@@ -111,7 +111,10 @@ impl Ring {
                 derived
             }
             (Master::Bytes(_), Lock::Passphrase { .. }) => {
-                return Err(no_key(store, "it is locked by a passphrase, and a key file was given"));
+                return Err(no_key(
+                    store,
+                    "it is locked by a passphrase, and another key was given: MEMORY_PASSPHRASE alone gives it",
+                ));
             }
             (Master::Passphrase(_), Lock::Bytes) => {
                 return Err(no_key(store, "it is locked by a key file, and a passphrase was given"));
@@ -152,7 +155,7 @@ impl Ring {
         for Wrapped { epoch, nonce, key, tag } in &self.keys {
             let mut key = *key;
             if !wrapping.open(nonce, &place(store, *epoch), &mut key, tag) {
-                return Err(no_key(dir, "the key that was given is not that of this store: nothing was changed"));
+                return Err(no_key(dir, "the key that was given is not that of this store"));
             }
             keys.insert(*epoch, SealKey::new(key));
             key.zeroize();
@@ -218,6 +221,11 @@ impl Ring {
         self.keys.clear();
         keys.iter().try_for_each(|(epoch, key)| self.add(dir, store, *epoch, key, &wrapping))?;
         Ok(wrapping)
+    }
+
+    /// True if a passphrase locks it.
+    pub(super) fn has_passphrase(&self) -> bool {
+        matches!(self.lock, Lock::Passphrase { .. })
     }
 
     /// The epochs of its keys.

@@ -26,12 +26,13 @@ use crate::log::{
     keys::{self, Keys, MasterKey, UnderWay, epoch_of, no_key},
     media::{Disk, Media},
     read::{
-        directory::{CACHE, Directory, Format, read_format},
+        directory::{CACHE, Directory, Format, LOG, read_format},
         watermark::{Durable, Watermark},
     },
     store::LogStore,
     write::{
         lock::{HeldLease, Lock},
+        owned::needs_keys,
         shared::Shared,
     },
 };
@@ -101,9 +102,11 @@ pub(crate) fn change_on(
 ) -> Result<EncryptionChanged, StoreError> {
     let options = options.must_exist();
     // Nothing is touched with another key.
-    Directory::open(&**media, path)?.unlock(media, key)?;
+    let mut directory = Directory::open(&**media, path)?;
+    directory.unlock(media, key)?;
     // Whatever is read from here on stays until this change is complete.
     let _lease = HeldLease::wait(&**media, path, options.lock_timeout)?;
+    let is_put_right = *change == EncryptionChange::Encrypt && put_right(media, &directory, options, key)?;
     let mut store = LogStore::open_keyed(Arc::clone(media), path, options, key)?;
     if let Some(under_way) = store.shared.directory.keys.change_under_way() {
         if finish(&store, progress)? {
@@ -119,6 +122,8 @@ pub(crate) fn change_on(
         if is_same {
             return Ok(EncryptionChanged::Completed);
         }
+    } else if is_put_right {
+        return Ok(EncryptionChanged::Completed);
     }
     if let Some(damage) = store.shared.current()?.damage.first() {
         return Err(damage.clone().into());
@@ -148,6 +153,27 @@ pub(crate) fn change_on(
     }
     finish(&store, progress)?;
     Ok(EncryptionChanged::Made)
+}
+
+/// Writes `FORMAT` again if it is of before the store was encrypted with this key. The caller holds the lease.
+fn put_right(
+    media: &Arc<dyn Media>,
+    Directory { path, id, is_encrypted, .. }: &Directory,
+    options: LogOptions,
+    key: Option<&MasterKey>,
+) -> Result<bool, StoreError> {
+    if *is_encrypted || !keys::is_there(&**media, path) {
+        return Ok(false);
+    }
+    let lock = Lock::write(&**media, path, &path.join(LOG))?;
+    lock.take(&**media, options.lock_timeout, || ())?;
+    let is_of_before = needs_keys(&**media, path, *id)?;
+    if is_of_before {
+        Keys::open(media, path, *id, key)?;
+        Format { id: *id, is_encrypted: true }.write(&**media, path)?;
+    }
+    lock.release();
+    Ok(is_of_before)
 }
 
 /// Completes what was begun, unless another process works on it. True if the store is not encrypted any more, and must
