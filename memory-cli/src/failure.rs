@@ -64,6 +64,11 @@ pub(crate) fn code(error: &anyhow::Error) -> Code {
     error.chain().map(original).find_map(code_of).unwrap_or(Code::Other)
 }
 
+/// True if a store was encrypted or decrypted since it was opened, and what failed may be tried again.
+pub(crate) fn must_open_again(error: &anyhow::Error) -> bool {
+    error.chain().map(original).filter_map(store_error).any(memory_store::must_open_again)
+}
+
 /// The error inside a transparent error, which is not in the chain.
 fn original<'a>(cause: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     if let Some(EraseError::Memory(error)) = cause.downcast_ref() {

@@ -183,7 +183,7 @@ impl Globals {
         for (strategy, json) in file.strategies().filter(|(strategy, _)| is_chosen(strategy)) {
             configurations.entry(strategy.to_owned()).or_insert_with(|| json.to_owned());
         }
-        let key = key_source(&args)?;
+        let key = key_source(&args, &matches)?;
         Ok(Self { output: Output { json: args.json }, file, matches, definition, args, configurations, key })
     }
 
@@ -365,13 +365,19 @@ fn check_exists(store: &Path) -> Result<(), NotFound> {
     )))
 }
 
-/// The key of an encrypted store: of an option, or in a variable, which no command line shows.
-fn key_source(args: &GlobalArgs) -> Result<Option<KeySource>, Usage> {
-    if let Some(file) = args.key_file.as_ref().filter(|file| !file.as_os_str().is_empty()) {
-        return Ok(Some(KeySource::File(file.clone())));
-    }
-    if let Some(command) = args.key_command.as_ref().filter(|command| !command.is_empty()) {
-        return Ok(Some(KeySource::Command(command.clone())));
+/// The key of an encrypted store: of an option, then of a variable, then of the configuration file.
+fn key_source(args: &GlobalArgs, matches: &ArgMatches) -> Result<Option<KeySource>, Usage> {
+    let of_options = |wanted: &dyn Fn(Option<ValueSource>) -> bool| {
+        let of = |id: &str| wanted(matches.value_source(id));
+        let file = args.key_file.as_ref().filter(|file| of("key_file") && !file.as_os_str().is_empty());
+        let command = args.key_command.as_ref().filter(|command| of("key_command") && !command.is_empty());
+        file.cloned().map(KeySource::File).or(command.cloned().map(KeySource::Command))
+    };
+    let is_of_shell = |source| matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable));
+    if let Some(named) = of_options(&|source| source == Some(ValueSource::CommandLine))
+        .or_else(|| of_options(&|source| source == Some(ValueSource::EnvVariable)))
+    {
+        return Ok(Some(named));
     }
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     if let Some(digits) = variable(KEY_VARIABLE) {
@@ -379,46 +385,5 @@ fn key_source(args: &GlobalArgs) -> Result<Option<KeySource>, Usage> {
         return KeySource::from_hex(&digits).map(Some).ok_or_else(why);
     }
     let passphrase = variable(PASSPHRASE_VARIABLE).map(MasterKey::from_passphrase);
-    Ok(passphrase.map(KeySource::Key))
-}
-
-fn finite(text: &str) -> Result<f32, String> {
-    let number = text.parse::<f32>().map_err(|error| error.to_string())?;
-    if number.is_finite() { Ok(number) } else { Err("a score is a finite number".to_owned()) }
-}
-
-/// Configurations by the names of strategies.
-fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
-    let mut configurations = BTreeMap::new();
-    for given in given {
-        let (name, json) =
-            given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
-        let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json);
-        object.map_err(|error| Usage(format!("--configure {name}: expected a JSON object: {error}")))?;
-        if configurations.insert(name.to_owned(), json.to_owned()).is_some() {
-            return Err(Usage(format!("--configure {name}: it is configured twice")));
-        }
-    }
-    Ok(configurations)
-}
-
-/// A word that a POSIX shell reads as this text.
-pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_shell_reads_a_quoted_word_as_the_text() {
-        assert_eq!(quoted("/usr/bin/memory"), "/usr/bin/memory");
-        assert_eq!(quoted("/opt/Ana B/it's; rm -rf $X"), r"'/opt/Ana B/it'\''s; rm -rf $X'");
-        assert_eq!(quoted(""), "''");
-    }
+    Ok(passphrase.map(KeySource::Key).or_else(|| of_options(&|source| !is_of_shell(source))))
 }

@@ -64,6 +64,19 @@ impl News {
         Self::new("erasure-pending", text)
     }
 
+    /// A change of the store's encryption that was begun and is not complete.
+    fn encryption_changing() -> Self {
+        let text = "the store is being encrypted, decrypted or given new keys, or that was interrupted: the next command \
+                    that opens it for writing completes it";
+        Self::new("encryption-changing", text.to_owned())
+    }
+
+    /// A key was named for a store that was made, and not encrypted.
+    fn not_encrypted() -> Self {
+        let text = "a key is named, and the new store is not encrypted: `memory encrypt` encrypts it";
+        Self::new("not-encrypted", text.to_owned())
+    }
+
     /// A search stopped before a node; `is_last` if no conversation remained to be searched after this one.
     pub(crate) fn out_of_time(conversation: &ConversationId, node: NodeId, is_last: bool) -> Self {
         let later = if is_last { "" } else { ", then with the conversations after it by name" };
@@ -118,6 +131,17 @@ pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
 pub(crate) async fn of_erasure(parts: &Parts, config: &Config) -> Vec<News> {
     let open = erasing::open_erasures(parts, config).await.unwrap_or_default();
     open.iter().map(|one| News::erasure_pending(one)).collect()
+}
+
+/// The news of a change of the store's encryption that is not complete.
+pub(crate) fn of_encryption(parts: &Parts) -> Vec<News> {
+    parts.log.is_encryption_changing().then(News::encryption_changing).into_iter().collect()
+}
+
+/// The news of a key that was named for a store that was made without encryption.
+pub(crate) fn of_key(parts: &Parts, config: &Config) -> Vec<News> {
+    let is_named = config.key.is_some() && parts.log.report().created && !parts.log.is_encrypted();
+    is_named.then(News::not_encrypted).into_iter().collect()
 }
 
 /// Prints a note for each of the news.

@@ -140,6 +140,12 @@ impl KeySet {
         self.read().current
     }
 
+    /// Number of keys.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.read().keys.len()
+    }
+
     /// The key of an epoch.
     #[must_use]
     pub fn get(&self, epoch: u32) -> Option<SealKey> {

@@ -59,10 +59,10 @@ pub use derived::{
 pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
-    ConversationReport, Damage, Diagnosis, EncryptionChange, Finding, FoundBytes, LogOptions, LogStore, LostNodes,
-    MasterKey, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, TextSet, TornTail, VacuumOptions,
-    VacuumReport, backup_taken, change_encryption, check_backup, compress_segment, enclosing_store, examine,
-    examine_with, restore, salvage, salvage_with, scan_bytes,
+    ConversationReport, Damage, Diagnosis, EncryptionChange, EncryptionChanged, Finding, FoundBytes, LogOptions,
+    LogStore, LostNodes, MasterKey, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, TextSet, TornTail,
+    VacuumOptions, VacuumReport, backup_taken, change_encryption, check_backup, compress_segment, enclosing_store,
+    examine, examine_with, must_open_again, restore, salvage, salvage_with, scan_bytes,
 };
 pub use portable::{
     ExchangeError, ExportFile, Exported, ImportedExport, ReadLimits, Spool, StreamTooLong, export, import,

@@ -3,19 +3,27 @@
 use std::{
     fmt, fs,
     io::Read as _,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use memory_core::port::StoreError;
 use memory_files::{Links, open};
-pub use memory_store::{EncryptionChange, MasterKey, change_encryption};
+pub use memory_store::{EncryptionChange, EncryptionChanged, MasterKey, change_encryption, must_open_again};
 use zeroize::Zeroizing;
 
 /// Bytes of a key.
 const KEY: usize = 32;
 /// Most bytes that a command may print.
 const MOST_PRINTED: u64 = 4096;
+/// Longest time for a command: somebody may have to type a passphrase for it.
+const MOST_TIME: Duration = Duration::from_secs(60);
+/// Pause between two looks at whether a command has ended.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// Source of the key of an encrypted store.
 #[derive(Clone, PartialEq, Eq)]
@@ -60,6 +68,7 @@ impl KeySource {
                 let mut bytes = Zeroizing::new(Vec::new());
                 let read = open(path, Links::Follow).and_then(|file| file.take(1 + KEY as u64).read_to_end(&mut bytes));
                 read.map_err(|error| failed(format!("its key file {shown} cannot be read: {error}")))?;
+                warn_of_place(path, store);
                 let key = <[u8; KEY]>::try_from(bytes.as_slice());
                 key.map(MasterKey::from_bytes).map_err(|_| {
                     let length = fs::metadata(path).map_or(bytes.len() as u64, |file| file.len());
@@ -70,7 +79,8 @@ impl KeySource {
                 })
             }
             Self::Command(command) => {
-                let printed = printed(command).map_err(|why| failed(format!("the command for its key {why}")))?;
+                let printed =
+                    printed(command, MOST_TIME).map_err(|why| failed(format!("the command for its key {why}")))?;
                 let hex = || of_hex(printed.trim_ascii());
                 let key = <[u8; KEY]>::try_from(printed.as_slice()).ok().map(Zeroizing::new).or_else(hex);
                 key.map(|key| MasterKey::from_bytes(*key)).ok_or_else(|| {
@@ -81,19 +91,67 @@ impl KeySource {
     }
 }
 
+/// Warns of a key file that others can read, or that is copied with its store.
+fn warn_of_place(file: &Path, store: &Path) {
+    let shown = file.display();
+    if fs::metadata(file).is_ok_and(|there| there.is_file() && there.permissions().mode() & 0o077 > 0) {
+        tracing::warn!("other users may have access to the key file {shown}: `chmod 600 {shown}`");
+    }
+    let within = |file: PathBuf| fs::canonicalize(store).is_ok_and(|store| file.starts_with(store));
+    if fs::canonicalize(file).is_ok_and(within) {
+        tracing::warn!("the key file {shown} is in the store that it opens: whoever copies the store has its key");
+    }
+}
+
 /// The output of a command of the shell, whose errors the user sees.
-fn printed(command: &str) -> Result<Zeroizing<Vec<u8>>, String> {
+fn printed(command: &str, at_most: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = shell.spawn().map_err(|error| format!("could not be started: {error}"))?;
-    let mut printed = Zeroizing::new(Vec::new());
-    let read = child.stdout.take().map(|out| out.take(MOST_PRINTED).read_to_end(&mut printed));
-    let ended = child.wait().map_err(|error| format!("could not be waited for: {error}"))?;
-    match read {
-        Some(Err(error)) => Err(format!("could not be read: {error}")),
-        _ if !ended.success() => Err(format!("failed ({ended})")),
-        _ => Ok(printed),
+    // A command that asks at the terminal must stay in the group that may read from there.
+    let has_terminal = fs::File::open("/dev/tty").is_ok();
+    if !has_terminal {
+        shell.process_group(0);
     }
+    let mut child = shell.spawn().map_err(|error| format!("could not be started: {error}"))?;
+    let end = Instant::now() + at_most;
+    let (sender, read) = mpsc::channel();
+    let out = child.stdout.take();
+    thread::spawn(move || {
+        let mut printed = Zeroizing::new(Vec::new());
+        let read = out.map_or(Ok(0), |out| out.take(MOST_PRINTED).read_to_end(&mut printed));
+        drop(sender.send(read.map(|_| printed)));
+    });
+    let late = || format!("took longer than {} seconds and was stopped", at_most.as_secs());
+    let Ok(read) = read.recv_timeout(at_most) else {
+        stop(&mut child, !has_terminal);
+        return Err(late());
+    };
+    let ended = loop {
+        match child.try_wait().map_err(|error| format!("could not be waited for: {error}"))? {
+            Some(ended) => break ended,
+            None if Instant::now() >= end => {
+                stop(&mut child, !has_terminal);
+                return Err(late());
+            }
+            None => thread::sleep(PAUSE),
+        }
+    };
+    match read {
+        Err(error) => Err(format!("could not be read: {error}")),
+        Ok(_) if !ended.success() => Err(format!("failed ({ended})")),
+        Ok(printed) => Ok(printed),
+    }
+}
+
+/// Ends a command, with all that it started if it has a process group of its own.
+fn stop(child: &mut Child, has_group: bool) {
+    let group = format!("-{}", child.id());
+    if has_group {
+        let killed = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        tracing::debug!(?killed, "the command for a key is stopped");
+    }
+    drop(child.kill());
+    drop(child.wait());
 }
 
 fn of_hex(digits: &[u8]) -> Option<Zeroizing<[u8; KEY]>> {
@@ -141,6 +199,22 @@ mod tests {
         ] {
             let error = source.read(Path::new("store")).unwrap_err();
             assert!(error.to_string().contains(says) && !error.to_string().contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_takes_too_long_is_stopped() {
+        let directory = tempfile::tempdir().unwrap();
+        let left = directory.path().join("left");
+        // The first closes its output, and the second has a child that keeps it open.
+        for command in ["exec >&-; sleep 30", &format!("(sleep 1; touch '{}') & sleep 30", left.display())] {
+            let start = Instant::now();
+            let why = printed(command, Duration::from_millis(300)).unwrap_err();
+            assert!(why.contains("longer than") && start.elapsed() < Duration::from_secs(10), "{why}");
+        }
+        if fs::File::open("/dev/tty").is_err() {
+            thread::sleep(Duration::from_millis(1500));
+            assert!(!left.exists(), "its child went on");
         }
     }
 }

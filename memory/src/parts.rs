@@ -15,7 +15,9 @@ use memory_hooks::{BuildError, MemoryBuilder, SystemClock};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_redact::Rules;
 use memory_search::{ArchiveLimits, HybridRetriever, RerankOptions};
-use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
+use memory_store::{
+    AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens, must_open_again,
+};
 
 pub use crate::derived::derived;
 // Libraries that stand only on the facade use the engine's own handles, and the types of their calls.
@@ -341,18 +343,38 @@ fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
     }
 }
 
+/// Most tries to open a store that is encrypted or decrypted meanwhile.
+const MOST_TRIES: usize = 5;
+
 /// Opens only the log.
 ///
 /// # Errors
 /// If the log cannot be opened with this access.
 pub fn open_log(config: &Config) -> Result<LogStore, StoreError> {
+    let mut tries = 0;
+    loop {
+        let was_encrypted = LogStore::is_encrypted_at(&config.store);
+        match open_log_once(config, was_encrypted) {
+            // It was encrypted or decrypted meanwhile, and needs a key now, or none.
+            Err(error @ StoreError::Key { .. })
+                if tries < MOST_TRIES
+                    && (must_open_again(&error) || LogStore::is_encrypted_at(&config.store) != was_encrypted) =>
+            {
+                tries += 1;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn open_log_once(config: &Config, is_encrypted: bool) -> Result<LogStore, StoreError> {
     let store = &config.store;
     let options = LogOptions::default().lock_timeout(config.lock_timeout);
     let encrypts = config.encrypt && config.access == Access::Write;
     let options = if encrypts { options.encrypt() } else { options };
     // A command is not run, and no passphrase is stretched, for a store that needs no key.
     let key = match &config.key {
-        Some(key) if encrypts || LogStore::is_encrypted_at(store) => Some(key.read(store)?),
+        Some(key) if encrypts || is_encrypted => Some(key.read(store)?),
         _ => None,
     };
     let open = |options| LogStore::open_encrypted(store, options, key.as_ref());

@@ -22,9 +22,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::{filter, resolve};
 use crate::{
     Access,
-    failure::Usage,
+    failure::{self, Usage},
     globals::Globals,
-    open,
+    news, open,
     output::{Output, counted},
 };
 
@@ -80,27 +80,13 @@ pub(crate) struct Answer<'a> {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let message = args.message(output)?;
-    // Without a name, a conversation must exist, and so must the store.
-    let access = if args.conversation.is_some() { Access::Write } else { Access::Existing };
-    let runtime = open(&globals.config(access)?.without_model())?;
-    let id = args.id(&runtime).await?;
-    let conversation = runtime.memory.conversation(id.clone());
-    let appended = match &args.at {
-        None => conversation.append(message).await?,
-        Some(said) => {
-            let at = &said.by(&**runtime.memory.clock());
-            let appended = conversation.append_batch(vec![(message, *at)]).await?;
-            let appended = appended.into_iter().next().context("the store took no message")?;
-            if let Some(key) = args.key.clone().filter(|_| !appended.is_new)
-                && runtime.store.node(&id, appended.node).await?.at != *at
-            {
-                return Err(StoreError::KeyConflict { conversation: id, key, node: appended.node }.into());
-            }
-            appended
-        }
+    let kept = match args.append(message.clone(), globals).await {
+        // The store was encrypted or decrypted after it was opened, and nothing was appended.
+        Err(error) if failure::must_open_again(&error) => args.append(message, globals).await,
+        kept => kept,
     };
+    let (id, appended, nodes) = kept?;
     let Appended { node, is_new, is_erased, .. } = appended;
-    let nodes = runtime.store.conversation(&id).await?.nodes;
     if output.json {
         return Ok(output.value(&Answer { conversation: &id, appended, nodes })?);
     }
@@ -115,6 +101,37 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 impl Args {
+    /// Appends the message; returns its conversation, its place there, and the number of messages.
+    async fn append(&self, message: Message, globals: &Globals) -> anyhow::Result<(ConversationId, Appended, u64)> {
+        // Without a name, a conversation must exist, and so must the store.
+        let access = if self.conversation.is_some() { Access::Write } else { Access::Existing };
+        let config = globals.config(access)?.without_model();
+        let runtime = open(&config)?;
+        news::print(globals.output, &news::of_key(&runtime, &config));
+        let id = self.id(&runtime).await?;
+        let conversation = runtime.memory.conversation(id.clone());
+        let appended = match &self.at {
+            None => conversation.append(message).await?,
+            Some(said) => {
+                let at = &said.by(&**runtime.memory.clock());
+                let appended = conversation.append_batch(vec![(message, *at)]).await?;
+                let appended = appended.into_iter().next().context("the store took no message")?;
+                if let Some(key) = self.key.clone().filter(|_| !appended.is_new)
+                    && runtime.store.node(&id, appended.node).await?.at != *at
+                {
+                    return Err(StoreError::KeyConflict { conversation: id, key, node: appended.node }.into());
+                }
+                appended
+            }
+        };
+        let state = match runtime.store.conversation(&id).await {
+            // It is appended: only what it is counted by is another opening.
+            Err(error) if memory_store::must_open_again(&error) => open(&config)?.store.conversation(&id).await?,
+            state => state?,
+        };
+        Ok((id, appended, state.nodes))
+    }
+
     async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
         match &self.conversation {
             Some(id) => Ok(id.clone()),

@@ -183,6 +183,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         config.recall == Recall::Hybrid && config.model.is_none() && ModelRecord::read(&config.store)?.is_none();
     let config_now = if is_model_open { config.clone().without_model() } else { config.clone() };
     let runtime = open(&config_now)?;
+    news::print(globals.output, &news::of_key(&runtime, &config));
     for id in checked.iter().flat_map(|file| file.names(args)) {
         check_name(&*runtime.store, id).await?;
     }

@@ -43,7 +43,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let locked = config.key.is_none() && LogStore::is_encrypted_at(&config.store);
     let verification = match locked {
         true => None,
-        false => Some(open(&config)?.store.verify(None).await?),
+        false => {
+            let verified = async { anyhow::Ok(open(&config)?.store.verify(None).await?) };
+            let unverified = |error: anyhow::Error| {
+                error.context(format!("{} holds the whole store of the backup, not verified", config.store.display()))
+            };
+            Some(verified.await.map_err(unverified)?)
+        }
     };
     if output.json {
         output.value(&Restored { report: &report, verification: verification.as_ref() })?;

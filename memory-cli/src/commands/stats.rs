@@ -15,7 +15,7 @@ use self::bytes::Bytes;
 use super::resolve;
 use memory::{ArchiveLimits, DaySpending, Usage, answer::Archived, models, parts::derived};
 
-use crate::{Access, globals::Globals, open, output::grouped};
+use crate::{Access, globals::Globals, news, open, output::grouped};
 
 /// Shows what is stored, what compression saves and what it takes on disk.
 ///
@@ -112,7 +112,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let conversations = conversations.collect();
         return Ok(output.value(&Answer {
             conversations,
-            store: sees_all.then(|| bytes.of_store()),
+            store: sees_all.then(|| bytes.of_store(&runtime.log)),
             spending: sees_all.then_some(&spending),
         })?);
     }
@@ -148,6 +148,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     output.line("")?;
     let messages: Vec<_> = all.iter().map(|(id, _, messages)| (id, *messages)).collect();
     bytes.print(output, &messages, sees_all)?;
+    if runtime.log.is_encrypted() {
+        output.line("encrypted")?;
+    }
+    news::print(output, &news::of_encryption(&runtime));
     if sees_all && !spending.is_empty() {
         output.line("")?;
         let rows = spending.iter().rev().take(DAYS).map(|day| {

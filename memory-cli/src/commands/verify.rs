@@ -25,7 +25,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&config)?;
     let one = args.conversations.named(&runtime).await?;
     let verification = runtime.store.verify(one.as_ref()).await?;
-    print(globals.output, &verification, &news::of_erasure(&runtime, &config).await)?;
+    let news = [news::of_erasure(&runtime, &config).await, news::of_encryption(&runtime)].concat();
+    print(globals.output, &verification, &news)?;
     if verification.is_whole() {
         return Ok(());
     }

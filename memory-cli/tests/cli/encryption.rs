@@ -1,6 +1,6 @@
 //! Encrypted stores: keys from every source, nothing in clear, and what the commands say.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Stdio, thread, time::Duration};
 
 use crate::support::{Store, memory, messages, success};
 
@@ -122,4 +122,77 @@ fn an_erasure_of_an_encrypted_store_overwrites_keys_and_its_receipt_says_so() {
     let receipt = store.succeed(&["--key-file", &key, "receipt", "show"]);
     assert!(receipt.contains("are overwritten"), "{receipt}");
     assert!(store.succeed(&["--key-file", &key, "verify"]).contains("2 erased"));
+}
+
+#[test]
+fn rotations_at_once_of_which_one_is_killed_lose_nothing() {
+    let store = Store::new();
+    let key = store.file("key", &"k".repeat(32));
+    fill(&store, &[]);
+    store.succeed(&["--key-file", &key, "encrypt"]);
+    let exported = store.succeed(&["--key-file", &key, "export", "-c", "the-trip-name"]);
+    let rotating = |change: &[&str]| {
+        let mut command = store.command(&joined(&["--key-file", &key, "encrypt"], change));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    for round in 0..6 {
+        let (mut one, mut other) = (rotating(&["--rotate"]), rotating(&["--rotate"]));
+        thread::sleep(Duration::from_millis(15 * round));
+        one.kill().unwrap();
+        one.wait().unwrap();
+        store.succeed(&["--key-file", &key, "append", "-c", "others", "next to a change"]);
+        assert!(other.wait().unwrap().success(), "round {round}");
+        assert_eq!(store.succeed(&["--key-file", &key, "export", "-c", "the-trip-name"]), exported, "round {round}");
+        store.succeed(&["--key-file", &key, "verify"]);
+    }
+}
+
+#[test]
+fn a_format_of_before_is_an_error_that_removes_no_key_and_encrypt_writes_it_again() {
+    let store = Store::new();
+    let key = store.file("key", &"k".repeat(32));
+    fill(&store, &[]);
+    let format = store.path("store/FORMAT");
+    let before = fs::read(&format).unwrap();
+    store.succeed(&["--key-file", &key, "encrypt"]);
+    let exported = store.succeed(&["--key-file", &key, "export", "-c", "the-trip-name"]);
+    let keys = || [store.path("store/KEYRING"), store.path("store/SALTS")].map(|path| fs::read(path).unwrap());
+    let kept = keys();
+    fs::write(&format, &before).unwrap();
+    for args in [&["append", "-c", "x", "y"][..], &["vacuum"], &["encrypt", "--rotate"], &["decrypt"]] {
+        let refused = store.command(&joined(&["--key-file", &key], args)).output().unwrap();
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && error.contains("memory encrypt"), "{args:?}: {error}");
+        assert!(keys() == kept, "{args:?}");
+    }
+    let said = store.succeed(&["--key-file", &key, "encrypt"]);
+    assert!(said.contains("completed"), "{said}");
+    assert_eq!(store.succeed(&["--key-file", &key, "export", "-c", "the-trip-name"]), exported);
+}
+
+#[test]
+fn keys_of_the_command_line_precede_variables_and_a_passphrase_replaces_a_key() {
+    let store = Store::new();
+    let (key, other) = (store.file("key", &"k".repeat(32)), store.file("other", &"o".repeat(32)));
+    let noted = store.command(&["--key-file", &key, "append", "-c", "a", "b"]).output().unwrap();
+    assert!(String::from_utf8(noted.stderr).unwrap().contains("is not encrypted"), "a key without --encrypt");
+    store.succeed(&["--key-file", &key, "encrypt"]);
+    let listed = |args: &[&str], variable: (&str, &str)| {
+        store.command(&joined(args, &["list"])).env(variable.0, variable.1).output().unwrap().status.success()
+    };
+    let command = format!("cat '{key}'");
+    assert!(listed(&["--key-command", &command], ("MEMORY_KEY_FILE", &other)));
+    assert!(!listed(&["--key-command", "cat no-such-file"], ("MEMORY_KEY_FILE", &key)));
+    let config = store.file("config.toml", &format!("key-file = \"{other}\"\n"));
+    assert!(listed(&["--config", &config], ("MEMORY_KEY_COMMAND", &command)));
+    assert!(!listed(&["--config", &config], ("NONE", "")));
+    // A backup of a store that a wrong key does not open is restored all the same, and the error says so.
+    let (backup, restored) = (store.path("backup"), store.path("restored"));
+    store.succeed(&["--key-file", &key, "backup", &backup]);
+    let unverified = store.fail(&["--key-file", &other, "restore", &backup, &restored], 1);
+    assert!(unverified.contains("holds the whole store") && !unverified.contains("nothing was changed"), "{unverified}");
+    let mut changing = store.command(&["--key-file", &key, "encrypt", "--new-passphrase"]);
+    assert!(changing.env("MEMORY_NEW_PASSPHRASE", "correct horse").output().unwrap().status.success());
+    assert!(listed(&[], ("MEMORY_PASSPHRASE", "correct horse")) && !listed(&["--key-file", &key], ("NONE", "")));
+    assert!(store.fail(&["list"], 1).contains("MEMORY_PASSPHRASE"));
 }

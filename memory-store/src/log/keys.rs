@@ -23,7 +23,7 @@ use memory_files::seal::{Deriving, KeySet, NONCE, SealKey, TAG, random};
 use zeroize::Zeroizing;
 
 pub(crate) use self::{
-    record::{MOST_ADDED, OpenRecord, SEALED, Sealing, is_sealed},
+    record::{MOST_ADDED, OpenRecord, SEALED, Sealing, epoch_of, is_sealed},
     ring::{RING_FILE, RING_TEMPORARY},
     salts::{Grave, SALTS_FILE, Slots},
 };
@@ -31,7 +31,7 @@ use self::{ring::Ring, salts::Salts};
 use super::{
     failure::{Failure, io_error},
     format::frame::StoreId,
-    media::{Access, Media},
+    media::{Access, Media, read_from},
     read::directory::sync_dir,
 };
 
@@ -87,7 +87,8 @@ struct Inner {
     /// Opens the keys of the store.
     wrapping: Mutex<SealKey>,
     set: KeySet,
-    /// Number of the keyring that `set` is from.
+    /// The keyring, and the number of the state that `set` is from.
+    ring: [u8; 16],
     number: AtomicU64,
     is_changing: AtomicBool,
     conversations: RwLock<HashMap<(u32, u64), Arc<ConversationKey>>>,
@@ -112,11 +113,22 @@ pub(crate) fn no_key(store: &Path, why: &str) -> StoreError {
     StoreError::Key { place: store.into(), why: why.to_owned() }
 }
 
+/// Change of a store's encryption that was begun and is not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnderWay {
+    Encrypting,
+    Decrypting,
+    Rotating,
+}
+
 /// Begins a file that is sealed as a whole.
 const SEALED_FILE: [u8; 8] = *b"MEMSEAW\n";
 
-const MISSING: &str = "it is encrypted, and no key was given: name the file of its key in MEMORY_KEY_FILE, with \
-                       --key-file, or as key-file in the configuration";
+const MISSING: &str = "it is encrypted, and no key was given: name its file by --key-file or MEMORY_KEY_FILE, or a \
+                       command that prints it by --key-command or MEMORY_KEY_COMMAND, or give MEMORY_KEY or \
+                       MEMORY_PASSPHRASE; key-file and key-command in the configuration do the same";
+const NO_PASSPHRASE: &str =
+    "it is encrypted and locked by a passphrase, and none was given: MEMORY_PASSPHRASE gives it";
 
 const CHANGED: &str = "it was encrypted or decrypted since it was opened: open it again";
 
@@ -140,7 +152,7 @@ impl Keys {
         is_changing: bool,
     ) -> Result<Self, StoreError> {
         let (mut ring, wrapping) = Ring::new(master)?;
-        ring.add(store, 1, &SealKey::random().map_err(io_error("draw a key for", dir))?, &wrapping)?;
+        ring.add(dir, store, 1, &SealKey::random().map_err(io_error("draw a key for", dir))?, &wrapping)?;
         (ring.current, ring.is_changing) = (1, is_changing);
         salts::create(&**media, dir)?;
         ring.create(&**media, dir, store)?;
@@ -155,7 +167,8 @@ impl Keys {
         master: Option<&MasterKey>,
     ) -> Result<Self, StoreError> {
         let ring = Ring::read(&**media, dir, store)?;
-        let master = master.ok_or_else(|| no_key(dir, MISSING))?;
+        let why = if ring.has_passphrase() { NO_PASSPHRASE } else { MISSING };
+        let master = master.ok_or_else(|| no_key(dir, why))?;
         let wrapping = ring.wrapping(dir, master)?;
         Self::of(media, dir, store, &ring, wrapping)
     }
@@ -175,6 +188,7 @@ impl Keys {
             store,
             wrapping: Mutex::new(wrapping),
             set,
+            ring: ring.id,
             number: AtomicU64::new(ring.number),
             is_changing: AtomicBool::new(ring.is_changing),
             conversations: RwLock::default(),
@@ -226,13 +240,18 @@ impl Keys {
     /// Reads the keyring again if another process has changed it.
     pub(crate) fn refresh(&self) -> Result<(), StoreError> {
         let Some(inner) = &self.0 else { return Ok(()) };
-        let ring = match Ring::read(&*inner.media, &inner.dir, inner.store) {
-            Err(StoreError::Damaged { .. }) if !is_there(&*inner.media, &inner.dir) => {
-                return Err(no_key(&inner.dir, CHANGED));
-            }
-            read => read?,
-        };
-        if ring.number != inner.number.load(Ordering::Acquire) { inner.follow(&ring) } else { Ok(()) }
+        inner.refresh(&inner.read()?)
+    }
+
+    /// [`Self::refresh`] for a process that is about to write with the current key, and so makes sure that the key is on
+    /// disk. The caller holds the write lock.
+    pub(crate) fn refresh_to_write(&self) -> Result<(), StoreError> {
+        let Some(inner) = &self.0 else { return Ok(()) };
+        let mut ring = inner.read()?;
+        if ring.is_torn {
+            ring.write(&*inner.media, &inner.dir, inner.store)?;
+        }
+        inner.refresh(&ring)
     }
 
     /// True while the store is being encrypted, decrypted or given new keys.
@@ -240,61 +259,79 @@ impl Keys {
         self.0.as_ref().is_some_and(|inner| inner.is_changing.load(Ordering::Acquire))
     }
 
-    /// Completes a change of the keyring that was interrupted. The caller holds the write lock.
-    pub(crate) fn repair(&self) -> Result<(), StoreError> {
-        self.change(|ring, _| Ok(ring.is_torn))
+    /// What the change is that is under way; `None` if none is.
+    pub(crate) fn change_under_way(&self) -> Option<UnderWay> {
+        let inner = self.0.as_ref().filter(|_| self.is_changing())?;
+        Some(match inner.set.current() {
+            0 => UnderWay::Decrypting,
+            _ if inner.set.count() == 1 => UnderWay::Encrypting,
+            _ => UnderWay::Rotating,
+        })
     }
 
-    /// Begins to write with a new key. The caller holds the write lock.
+    /// Begins to write with a new key. The caller holds the lease and the write lock.
     pub(crate) fn begin_rotation(&self) -> Result<(), StoreError> {
-        self.change(|ring, inner| {
+        self.begin(|ring, inner| {
             let epoch = ring.epochs().max().unwrap_or(0) + 1;
-            let wrapping = inner.wrapping();
-            ring.add(
-                inner.store,
-                epoch,
-                &SealKey::random().map_err(io_error("draw a key for", &inner.dir))?,
-                &wrapping,
-            )?;
-            (ring.current, ring.is_changing) = (epoch, true);
-            Ok(true)
+            let key = SealKey::random().map_err(io_error("draw a key for", &inner.dir))?;
+            ring.add(&inner.dir, inner.store, epoch, &key, &inner.wrapping())?;
+            ring.current = epoch;
+            Ok(())
         })
     }
 
-    /// Begins to write without encryption. The caller holds the write lock.
+    /// Begins to write without encryption. The caller holds the lease and the write lock.
     pub(crate) fn begin_decryption(&self) -> Result<(), StoreError> {
-        self.change(|ring, _| {
-            (ring.current, ring.is_changing) = (0, true);
-            Ok(true)
+        self.begin(|ring, _| {
+            ring.current = 0;
+            Ok(())
         })
     }
 
-    /// Forgets all keys but the current one, now that nothing needs them. The caller holds the write lock.
-    pub(crate) fn settle(&self) -> Result<(), StoreError> {
-        self.change(|ring, _| {
-            ring.settle();
-            Ok(true)
-        })
-    }
-
-    /// Locks the keys with another master key. The caller holds the write lock.
-    pub(crate) fn relock(&self, master: &MasterKey) -> Result<(), StoreError> {
-        self.change(|ring, inner| {
-            let keys = ring.open(&inner.dir, inner.store, &inner.wrapping())?;
-            let wrapping = ring.relock(inner.store, &keys, master)?;
-            *inner.wrapping.lock().unwrap_or_else(PoisonError::into_inner) = wrapping;
-            Ok(true)
-        })
-    }
-
-    /// Changes the keyring on disk, if `change` says so, and then in memory.
-    fn change(&self, change: impl FnOnce(&mut Ring, &Inner) -> Result<bool, StoreError>) -> Result<(), StoreError> {
+    /// Begins a change, if no other is under way and the keyring opens with the key that was given.
+    fn begin(&self, change: impl FnOnce(&mut Ring, &Inner) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let Some(inner) = &self.0 else { return Ok(()) };
-        let mut ring = Ring::read(&*inner.media, &inner.dir, inner.store)?;
-        if change(&mut ring, inner)? {
-            ring.write(&*inner.media, &inner.dir, inner.store)?;
+        let mut ring = inner.read()?;
+        ring.open(&inner.dir, inner.store, &inner.wrapping())?;
+        if ring.is_changing {
+            return Err(no_key(&inner.dir, "another change of its keys is under way: try again"));
         }
+        change(&mut ring, inner)?;
+        ring.is_changing = true;
+        ring.write(&*inner.media, &inner.dir, inner.store)?;
         inner.follow(&ring)
+    }
+
+    /// Forgets all keys but the current one, of this epoch, which all of the store is written with. `false`, and all are
+    /// kept, if the current one is another. The caller holds the lease and the write lock.
+    pub(crate) fn settle(&self, epoch: u32) -> Result<bool, StoreError> {
+        let Some(inner) = &self.0 else { return Ok(false) };
+        let mut ring = inner.read()?;
+        if !ring.settle(epoch) {
+            return Ok(false);
+        }
+        ring.write(&*inner.media, &inner.dir, inner.store)?;
+        inner.follow(&ring)?;
+        Ok(true)
+    }
+
+    /// Locks the keys with another master key. The caller holds the lease and the write lock.
+    pub(crate) fn relock(&self, master: &MasterKey) -> Result<(), StoreError> {
+        let Some(inner) = &self.0 else { return Ok(()) };
+        let mut ring = inner.read()?;
+        let keys = ring.open(&inner.dir, inner.store, &inner.wrapping())?;
+        let wrapping = ring.relock(&inner.dir, inner.store, &keys, master)?;
+        ring.write(&*inner.media, &inner.dir, inner.store)?;
+        *inner.wrapping.lock().unwrap_or_else(PoisonError::into_inner) = wrapping;
+        inner.follow(&ring)
+    }
+
+    /// The contents of the file of keys, for a backup: they are the same as long as no key was added or dropped.
+    pub(crate) fn ring_bytes(&self) -> Result<Vec<u8>, StoreError> {
+        let Some(inner) = &self.0 else { return Ok(Vec::new()) };
+        let path = inner.dir.join(RING_FILE);
+        let bytes = inner.media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0));
+        bytes.map_err(io_error("read", &path))
     }
 
     /// Reserves salts for at least so many records; they are on disk. The caller holds the write lock.
@@ -318,6 +355,18 @@ impl Keys {
             inner.salts.forget();
         }
     }
+}
+
+/// True if the error says that the store was encrypted or decrypted since it was opened: nothing was written, and it may
+/// be opened again.
+#[must_use]
+pub fn must_open_again(error: &StoreError) -> bool {
+    matches!(error, StoreError::Key { why, .. } if why == CHANGED)
+}
+
+/// True if there is a keyring of this store, and it is not one of a change that is under way.
+pub(crate) fn is_settled(media: &dyn Media, dir: &Path, store: StoreId) -> bool {
+    Ring::read(media, dir, store).is_ok_and(|ring| !ring.is_changing)
 }
 
 /// Overwrites and removes the files of keys, of a store that is not encrypted any more.
@@ -353,6 +402,20 @@ pub(crate) fn is_there(media: &dyn Media, dir: &Path) -> bool {
 }
 
 impl Inner {
+    /// The keyring on disk.
+    fn read(&self) -> Result<Ring, StoreError> {
+        let ring = match Ring::read(&*self.media, &self.dir, self.store) {
+            Err(StoreError::Damaged { .. }) if !is_there(&*self.media, &self.dir) => return Err(changed(&self.dir)),
+            read => read?,
+        };
+        // It was decrypted and encrypted again: other keys have these epochs, and other salts these slots.
+        if ring.id == self.ring { Ok(ring) } else { Err(changed(&self.dir)) }
+    }
+
+    fn refresh(&self, ring: &Ring) -> Result<(), StoreError> {
+        if ring.number == self.number.load(Ordering::Acquire) { Ok(()) } else { self.follow(ring) }
+    }
+
     fn wrapping(&self) -> SealKey {
         self.wrapping.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -150,6 +150,12 @@ impl LogStore {
         self.shared.directory.keys.is_some()
     }
 
+    /// True while the store is being encrypted, decrypted or given new keys, or that was interrupted.
+    #[must_use]
+    pub fn is_encryption_changing(&self) -> bool {
+        self.shared.directory.keys.is_changing()
+    }
+
     /// Keys of the files that are derived from the log; none if the store is not encrypted.
     #[must_use]
     pub fn file_keys(&self) -> KeySet {
@@ -265,7 +271,7 @@ impl LogStore {
         } else {
             directory.unlock(&media, key)?;
         }
-        directory.keys.repair()?;
+        directory.keys.refresh_to_write()?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Write)?;
         // The write lock is held, so a process that was replacing segments is dead: the others must look again.
         let told = watermark.as_ref().and_then(Watermark::durable);

@@ -12,6 +12,7 @@ mod forks;
 mod handover;
 mod owners;
 mod random_wrecks;
+mod rekeying;
 mod salvage;
 mod sample;
 mod vacuum;

@@ -4,7 +4,7 @@ mod hooks;
 mod models;
 
 use memory_core::ModelId;
-use memory_store::{AutoIndex, AutoOptions};
+use memory_store::{AutoIndex, AutoOptions, LogStore};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -86,6 +86,7 @@ pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     items.extend(behind(config).await);
     items.extend(languages(config).await);
     items.extend(erasures(config).await);
+    items.extend(encryption(config));
     items.extend(hooks::look());
     items.extend(strategies(config, globals));
     items
@@ -162,6 +163,19 @@ async fn erasures(config: &Config) -> Vec<Item> {
         Item::new("erasure", State::Wrong, open.to_string()).remedy(remedy)
     };
     open.iter().map(item).collect()
+}
+
+/// Encryption of the store, if it has any.
+fn encryption(config: &Config) -> Option<Item> {
+    const WHAT: &str = "encryption";
+    let log = open_log(&config.clone().access(Access::Read)).ok().filter(LogStore::is_encrypted)?;
+    Some(match log.is_encryption_changing() {
+        false => Item::new(WHAT, State::Here, "the store is encrypted, and this key opens it"),
+        true => {
+            let detail = "it is being encrypted, decrypted or given new keys, or that was interrupted";
+            Item::new(WHAT, State::Wrong, detail).remedy("memory vacuum")
+        }
+    })
 }
 
 /// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, so it comes last.

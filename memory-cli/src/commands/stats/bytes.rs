@@ -8,6 +8,7 @@ use memory_core::{
     port::{DerivedKind, Store},
     proof::canonical_bytes,
 };
+use memory_store::LogStore;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,6 +30,10 @@ pub(super) struct OfStore {
     index_bytes: u64,
     /// Bytes of all data.
     total_bytes: u64,
+    /// True if the store is encrypted, or being encrypted or decrypted.
+    encrypted: bool,
+    /// True while it is being encrypted, decrypted or given new keys, or that was interrupted.
+    encryption_changing: bool,
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
     held_bytes: u64,
     /// Derived data, by kind.
@@ -54,7 +59,7 @@ impl Bytes {
         std::iter::once(("messages", messages)).chain(derived).collect()
     }
 
-    pub(super) fn of_store(&self) -> OfStore {
+    pub(super) fn of_store(&self, log: &LogStore) -> OfStore {
         let derived = self.0.derived.iter().map(|(kind, holdings)| {
             let total = holdings.total();
             (kind.name(), KindBytes { count: total.count, bytes: total.disk })
@@ -65,6 +70,8 @@ impl Bytes {
             embeddings_bytes: self.0.embeddings_bytes(),
             index_bytes: self.0.index_bytes(),
             total_bytes: self.0.total_bytes(),
+            encrypted: log.is_encrypted(),
+            encryption_changing: log.is_encryption_changing(),
             held_bytes: self.0.held_bytes,
             derived: derived.collect(),
         }

@@ -31,6 +31,11 @@ pub(crate) fn is_sealed(body: &[u8]) -> bool {
     body.first().is_some_and(|kind| kind & SEALED != 0)
 }
 
+/// Epoch of the key of a record; `None` if it is not sealed.
+pub(crate) fn epoch_of(body: &[u8]) -> Option<u32> {
+    is_sealed(body).then(|| body.first_chunk().and_then(Placed::read).map_or(0, |placed| placed.epoch))
+}
+
 /// A record of a frame, opened.
 #[derive(Debug)]
 pub(crate) struct OpenRecord<'p> {

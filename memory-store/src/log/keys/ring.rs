@@ -28,6 +28,8 @@ const COPY: usize = 4096;
 const COPIES: usize = 2;
 /// Most keys: that of now, and those that a rotation replaces.
 const MOST_KEYS: u32 = 16;
+/// Bytes of the number of a keyring, in front of the checksum; zeros in those of before.
+const ID: usize = 16;
 
 /// How the master key is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ struct Wrapped {
 pub(super) struct Ring {
     /// Counts up with each change.
     pub(super) number: u64,
+    /// Drawn when the store is encrypted: epochs of another keyring mean other keys.
+    pub(super) id: [u8; ID],
     lock: Lock,
     /// Epoch of the key that frames are written with; 0 while the store is being decrypted.
     pub(super) current: u32,
@@ -84,7 +88,8 @@ impl Ring {
                 Lock::Passphrase { salt: random().map_err(failed)?, memory: MEMORY, passes: PASSES }
             }
         };
-        let ring = Self { number: 0, lock, current: 0, is_changing: false, keys: Vec::new(), is_torn: false };
+        let id = random().map_err(failed)?;
+        let ring = Self { number: 0, id, lock, current: 0, is_changing: false, keys: Vec::new(), is_torn: false };
         let wrapping = ring.wrapping(Path::new(""), master)?;
         Ok((ring, wrapping))
     }
@@ -106,7 +111,10 @@ impl Ring {
                 derived
             }
             (Master::Bytes(_), Lock::Passphrase { .. }) => {
-                return Err(no_key(store, "it is locked by a passphrase, and a key file was given"));
+                return Err(no_key(
+                    store,
+                    "it is locked by a passphrase, and another key was given: MEMORY_PASSPHRASE alone gives it",
+                ));
             }
             (Master::Passphrase(_), Lock::Bytes) => {
                 return Err(no_key(store, "it is locked by a key file, and a passphrase was given"));
@@ -118,12 +126,17 @@ impl Ring {
     /// Adds a key of the store.
     pub(super) fn add(
         &mut self,
+        dir: &Path,
         store: StoreId,
         epoch: u32,
         key: &SealKey,
         wrapping: &SealKey,
     ) -> Result<(), StoreError> {
         let failed = |error: io::Error| StoreError::Backend { backend: "random number source", source: error.into() };
+        if self.keys.len() >= MOST_KEYS as usize {
+            let why = format!("it has {MOST_KEYS} keys already: complete the change of its keys first");
+            return Err(no_key(dir, &why));
+        }
         let nonce = random::<NONCE>().map_err(failed)?;
         let mut sealed = *key.bytes();
         let tag = wrapping.seal(&nonce, &place(store, epoch), &mut sealed);
@@ -142,7 +155,7 @@ impl Ring {
         for Wrapped { epoch, nonce, key, tag } in &self.keys {
             let mut key = *key;
             if !wrapping.open(nonce, &place(store, *epoch), &mut key, tag) {
-                return Err(no_key(dir, "the key that was given is not that of this store: nothing was changed"));
+                return Err(no_key(dir, "the key that was given is not that of this store"));
             }
             keys.insert(*epoch, SealKey::new(key));
             key.zeroize();
@@ -184,15 +197,21 @@ impl Ring {
         Ok(())
     }
 
-    /// Removes all keys but the current one.
-    pub(super) fn settle(&mut self) {
-        self.keys.retain(|key| key.epoch == self.current);
-        self.is_changing = false;
+    /// Removes all keys but the current one, of this epoch. `false`, and nothing is removed, if it is another or not
+    /// there.
+    pub(super) fn settle(&mut self, epoch: u32) -> bool {
+        let is_of = self.is_changing && self.current == epoch && self.epochs().any(|there| there == epoch);
+        if is_of {
+            self.keys.retain(|key| key.epoch == epoch);
+            self.is_changing = false;
+        }
+        is_of
     }
 
     /// Seals the keys anew, with another master key.
     pub(super) fn relock(
         &mut self,
+        dir: &Path,
         store: StoreId,
         keys: &BTreeMap<u32, SealKey>,
         master: &MasterKey,
@@ -200,8 +219,13 @@ impl Ring {
         let (new, wrapping) = Self::new(master)?;
         self.lock = new.lock;
         self.keys.clear();
-        keys.iter().try_for_each(|(epoch, key)| self.add(store, *epoch, key, &wrapping))?;
+        keys.iter().try_for_each(|(epoch, key)| self.add(dir, store, *epoch, key, &wrapping))?;
         Ok(wrapping)
+    }
+
+    /// True if a passphrase locks it.
+    pub(super) fn has_passphrase(&self) -> bool {
+        matches!(self.lock, Lock::Passphrase { .. })
     }
 
     /// The epochs of its keys.
@@ -246,7 +270,8 @@ impl Ring {
             out.extend_from_slice(key);
             out.extend_from_slice(tag);
         }
-        out.resize(COPY - 4, 0);
+        out.resize(COPY - 4 - ID, 0);
+        out.extend_from_slice(&self.id);
         out.extend_from_slice(&checksum::crc32c(&out).to_le_bytes());
         out
     }
@@ -256,6 +281,7 @@ impl Ring {
         if checksum::crc32c(fields) != u32::from_le_bytes(*crc) {
             return None;
         }
+        let id = *fields.last_chunk::<ID>()?;
         let mut fields = In(fields);
         let is_ours = fields.array()? == MAGIC && fields.array()? == VERSION.to_le_bytes() && fields.array()? == store;
         let number = u64::from_le_bytes(fields.array()?);
@@ -273,7 +299,7 @@ impl Ring {
             let epoch = u32::from_le_bytes(fields.array()?);
             keys.push(Wrapped { epoch, nonce: fields.array()?, key: fields.array()?, tag: fields.array()? });
         }
-        is_ours.then_some(Self { number, lock, current, is_changing: changing == 1, keys, is_torn: false })
+        is_ours.then_some(Self { number, id, lock, current, is_changing: changing == 1, keys, is_torn: false })
     }
 }
 

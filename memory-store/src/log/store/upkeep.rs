@@ -3,6 +3,7 @@
 use std::{
     path::Path,
     sync::{Arc, PoisonError},
+    time::Duration,
 };
 
 use memory_core::{
@@ -19,7 +20,7 @@ use crate::log::{
         rescue::RescueError,
         vacuum::{VacuumOptions, VacuumReport, erased_content, remove_leftovers, vacuum, wants_seal},
     },
-    write::lock::{HeldLease, Lock},
+    write::lock::HeldLease,
 };
 
 impl LogStore {
@@ -123,11 +124,6 @@ impl LogStore {
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.
     pub(crate) fn take_lease(&self) -> Result<HeldLease, StoreError> {
-        let lock = Lock::lease(&*self.shared.media, self.path())?;
-        if !lock.try_take()? {
-            return Err(lock.held(&*self.shared.media));
-        }
-        lock.sign(&*self.shared.media);
-        Ok(HeldLease::new(lock))
+        HeldLease::wait(&*self.shared.media, self.path(), Duration::ZERO)
     }
 }

@@ -53,7 +53,7 @@ fn open_with(disk: &SimDisk, key: Option<&MasterKey>) -> Result<LogStore, StoreE
 }
 
 fn change(disk: &SimDisk, key: Option<&MasterKey>, change: &EncryptionChange) -> Result<(), StoreError> {
-    change_on(&media(disk), Path::new(PATH), tiny_segments(), key, change, &())
+    change_on(&media(disk), Path::new(PATH), tiny_segments(), key, change, &()).map(drop)
 }
 
 /// The texts of the sample that stand in clear, and the file of each.

@@ -62,6 +62,9 @@ pub struct BackupReport {
     pub damage: Vec<Damage>,
 }
 
+/// Most tries, since the store may get other keys during one.
+const MOST_TRIES: usize = 4;
+
 /// The log at one point in time.
 struct Snapshot {
     segments: Arc<Vec<Segment>>,
@@ -102,6 +105,24 @@ pub(crate) fn backup_on(
     make_dir(media, &dir)?;
     media.tighten(target);
     let _lock = lock(media, target)?;
+    for _ in 0..MOST_TRIES {
+        if let Some(report) = backup_once(media, shared, target, progress)? {
+            return Ok(report);
+        }
+    }
+    let why = "the store got other keys again and again while it was copied: try again".to_owned();
+    Err(StoreError::Damaged { place: Place::from(shared.directory.path.join(RING_FILE)).offset(0), why }.into())
+}
+
+/// A backup; `None` if the store got other keys meanwhile, so that what was copied may need a key that is gone.
+fn backup_once(
+    media: &dyn Media,
+    shared: &Shared,
+    target: &Path,
+    progress: &dyn Progress,
+) -> Result<Option<BackupReport>, RescueError> {
+    let dir = target.join(FILES);
+    let ring = shared.directory.keys.ring_bytes()?;
     // The snapshot is taken under the lock, so that no backup is replaced by an earlier one.
     let Snapshot { segments, end, damage } = snapshot(shared)?;
     let earlier = Manifest::read(media, target)?;
@@ -132,14 +153,18 @@ pub(crate) fn backup_on(
         done += length;
     }
     if is_encrypted {
-        backup.keys(shared)?;
+        if shared.directory.keys.ring_bytes()? != ring {
+            return Ok(None);
+        }
+        backup.keys(shared, &ring)?;
     }
     // Damage outside all segments.
     backup.report.damage.append(&mut backup.known);
     let segment = segments.last().map_or(0, Segment::number);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let taken = Timestamp::from_millis(i64::try_from(now).unwrap_or(i64::MAX));
-    backup.finish(target, Manifest { store: shared.directory.id, taken, segment, end, files: Vec::new() })
+    let manifest = Manifest { store: shared.directory.id, taken, segment, end, files: Vec::new() };
+    backup.finish(target, manifest).map(Some)
 }
 
 /// True for the path of a file that stands next to the log.
@@ -216,13 +241,11 @@ impl Backup<'_> {
     }
 
     /// Backs up the keys of an encrypted store. Salts are copied last: those of all segments are there by then.
-    fn keys(&mut self, shared: &Shared) -> Result<(), RescueError> {
-        for name in [RING_FILE, SALTS_FILE] {
-            let path = shared.directory.path.join(name);
-            let contents = shared.media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0));
-            self.whole(name, &contents.map_err(io_error("read", &path))?)?;
-        }
-        Ok(())
+    fn keys(&mut self, shared: &Shared, ring: &[u8]) -> Result<(), RescueError> {
+        self.whole(RING_FILE, ring)?;
+        let path = shared.directory.path.join(SALTS_FILE);
+        let contents = shared.media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0));
+        self.whole(SALTS_FILE, &contents.map_err(io_error("read", &path))?)
     }
 
     fn segment(

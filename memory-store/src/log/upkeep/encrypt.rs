@@ -4,9 +4,15 @@
 //! keyring forgets what nothing needs any more. In between the store is read with both: whoever opens it next for writing
 //! goes on.
 
-use std::{fs, io, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use memory_core::port::{Progress, StoreError};
+use memory_core::port::{Place, Progress, StoreError};
 use memory_files::{DataFile, Links, seal::KeySet};
 
 use super::vacuum::{VacuumOptions, vacuum};
@@ -14,21 +20,27 @@ use crate::log::{
     LogOptions,
     failure::io_error,
     format::{
-        frame::FrameKind,
+        frame::{FrameKind, records},
         scan::{Found, Scan},
     },
-    keys::{self, Keys, MasterKey, no_key},
+    keys::{self, Keys, MasterKey, UnderWay, epoch_of, no_key},
     media::{Disk, Media},
     read::{
-        directory::{CACHE, Directory, Format},
+        directory::{CACHE, Directory, Format, LOG, read_format},
         watermark::{Durable, Watermark},
     },
     store::LogStore,
-    write::{lock::Lock, shared::Shared},
+    write::{
+        lock::{HeldLease, Lock},
+        owned::needs_keys,
+        shared::Shared,
+    },
 };
 
 /// Longest wait for the write lock.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Most rounds of rewriting. The second finds all with one key, unless a process of before the change was writing.
+const MOST_ROUNDS: usize = 32;
 /// Directories of derived files, each encrypted as the log is.
 const DERIVED: [&str; 8] =
     ["vectors", "vectors/graphs", "vectors/packs", "tokens", "tokens/packs", "words", "embeddings", "capture"];
@@ -47,14 +59,28 @@ pub enum EncryptionChange {
     NewKeys,
 }
 
+/// How a change of encryption ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncryptionChanged {
+    /// It was made.
+    Made,
+    /// The same change had been interrupted, and was completed.
+    Completed,
+}
+
 /// Changes how the store in a directory is encrypted, in place. Interrupted anywhere, the store opens with its key, and is
 /// completed by the next opening for writing.
+///
+/// One process at a time changes a store's encryption, vacuums it or completes an erasure: this waits for the others, as
+/// long as the options say. A change of the same kind that was interrupted is completed, and no other is made.
 ///
 /// Programs of this version that have the store open go on, except where it is encrypted or decrypted: their next call
 /// asks to open it again.
 ///
 /// # Errors
-/// [`StoreError::Key`] if the key is missing or another one, or the store is encrypted already, or not; and as for
+/// [`StoreError::Key`] if the key is missing or another one, or the store is encrypted already, or not;
+/// [`StoreError::Locked`] if another process was at work for too long: nothing was changed; and as for
 /// [`LogStore::vacuum`].
 pub fn change_encryption(
     path: impl AsRef<Path>,
@@ -62,7 +88,7 @@ pub fn change_encryption(
     key: Option<&MasterKey>,
     change: &EncryptionChange,
     progress: &dyn Progress,
-) -> Result<(), StoreError> {
+) -> Result<EncryptionChanged, StoreError> {
     change_on(&(Arc::new(Disk) as Arc<dyn Media>), path.as_ref(), options, key, change, progress)
 }
 
@@ -73,73 +99,161 @@ pub(crate) fn change_on(
     key: Option<&MasterKey>,
     change: &EncryptionChange,
     progress: &dyn Progress,
-) -> Result<(), StoreError> {
+) -> Result<EncryptionChanged, StoreError> {
     let options = options.must_exist();
-    let store = LogStore::open_whole(Arc::clone(media), path, options, key)?;
-    let is_encrypted = store.is_encrypted();
-    let shared = &store.shared;
+    // Nothing is touched with another key.
+    let mut directory = Directory::open(&**media, path)?;
+    directory.unlock(media, key)?;
+    // Whatever is read from here on stays until this change is complete.
+    let _lease = HeldLease::wait(&**media, path, options.lock_timeout)?;
+    let is_put_right = *change == EncryptionChange::Encrypt && put_right(media, &directory, options, key)?;
+    let mut store = LogStore::open_keyed(Arc::clone(media), path, options, key)?;
+    if let Some(under_way) = store.shared.directory.keys.change_under_way() {
+        if finish(&store, progress)? {
+            drop(store);
+            store = LogStore::open_keyed(Arc::clone(media), path, options, key)?;
+        }
+        let is_same = match change {
+            EncryptionChange::Encrypt => under_way == UnderWay::Encrypting,
+            EncryptionChange::Decrypt => under_way == UnderWay::Decrypting,
+            EncryptionChange::NewKeys => under_way == UnderWay::Rotating,
+            EncryptionChange::NewMasterKey(_) => false,
+        };
+        if is_same {
+            return Ok(EncryptionChanged::Completed);
+        }
+    } else if is_put_right {
+        return Ok(EncryptionChanged::Completed);
+    }
+    if let Some(damage) = store.shared.current()?.damage.first() {
+        return Err(damage.clone().into());
+    }
+    let (shared, is_encrypted) = (&store.shared, store.is_encrypted());
     match change {
         EncryptionChange::Encrypt if is_encrypted => return Err(no_key(path, "it is encrypted already")),
         EncryptionChange::Encrypt => {
             let key = key.ok_or_else(|| keys::missing(path))?;
-            // One process does background work at a time, and this is the next.
-            drop(store.shared_lease()?);
             locked(shared, || {
+                let durable = caught_up(shared)?;
                 Keys::create(media, path, shared.directory.id, key, true)?;
-                Format { id: shared.directory.id, is_encrypted: true }.write(&**media, path)
+                Format { id: shared.directory.id, is_encrypted: true }.write(&**media, path)?;
+                look_again(shared, durable);
+                Ok(())
             })?;
             drop(store);
-            let store = LogStore::open_keyed(Arc::clone(media), path, options, Some(key))?;
-            return finish(&store, progress).map(drop);
+            store = LogStore::open_keyed(Arc::clone(media), path, options, Some(key))?;
         }
         _ if !is_encrypted => return Err(no_key(path, "it is not encrypted: `memory encrypt` encrypts it")),
-        EncryptionChange::NewMasterKey(master) => return locked(shared, || shared.directory.keys.relock(master)),
+        EncryptionChange::NewMasterKey(master) => {
+            locked(shared, || shared.directory.keys.relock(master))?;
+            return Ok(EncryptionChanged::Made);
+        }
         EncryptionChange::NewKeys => locked(shared, || shared.directory.keys.begin_rotation())?,
         EncryptionChange::Decrypt => locked(shared, || shared.directory.keys.begin_decryption())?,
     }
-    finish(&store, progress).map(drop)
+    finish(&store, progress)?;
+    Ok(EncryptionChanged::Made)
+}
+
+/// Writes `FORMAT` again if it is of before the store was encrypted with this key. The caller holds the lease.
+fn put_right(
+    media: &Arc<dyn Media>,
+    Directory { path, id, is_encrypted, .. }: &Directory,
+    options: LogOptions,
+    key: Option<&MasterKey>,
+) -> Result<bool, StoreError> {
+    if *is_encrypted || !keys::is_there(&**media, path) {
+        return Ok(false);
+    }
+    let lock = Lock::write(&**media, path, &path.join(LOG))?;
+    lock.take(&**media, options.lock_timeout, || ())?;
+    let is_of_before = needs_keys(&**media, path, *id)?;
+    if is_of_before {
+        Keys::open(media, path, *id, key)?;
+        Format { id: *id, is_encrypted: true }.write(&**media, path)?;
+    }
+    lock.release();
+    Ok(is_of_before)
 }
 
 /// Completes what was begun, unless another process works on it. True if the store is not encrypted any more, and must
 /// be opened again.
 pub(crate) fn resume(store: &LogStore) -> Result<bool, StoreError> {
+    let _lease = match store.shared_lease() {
+        Err(StoreError::Locked { .. }) => return Ok(false),
+        lease => lease?,
+    };
     match finish(store, &()) {
-        Err(StoreError::Locked { .. }) => Ok(false),
+        // The store is read with its keys of before and of now. Those of before stay until the damage is mended.
+        Err(error @ StoreError::Damaged { .. }) => {
+            tracing::warn!(%error, "a change of the store's encryption is not complete");
+            Ok(false)
+        }
         finished => finished,
     }
 }
 
+/// Completes the change that the keyring says is under way; the caller holds the lease. True if the store is not encrypted
+/// any more.
 fn finish(store: &LogStore, progress: &dyn Progress) -> Result<bool, StoreError> {
     let shared = &*store.shared;
-    let Directory { path, id, keys, .. } = &shared.directory;
-    let _lease = store.shared_lease()?;
-    let epoch = keys.current();
-    loop {
+    let Directory { path, keys, .. } = &shared.directory;
+    for _ in 0..MOST_ROUNDS {
+        // The keyring of now counts: another process may have completed the change before the lease was free.
+        locked(shared, || if is_encrypted(shared)? { keys.refresh_to_write() } else { Err(keys::changed(path)) })?;
+        if !keys.is_changing() {
+            return Ok(false);
+        }
+        let epoch = keys.current();
         pollster::block_on(store.seal())?;
         vacuum(shared, VacuumOptions::encrypted_with(epoch), progress)?;
         recode(&path.join(CACHE), &keys.files())?;
-        let is_done = locked(shared, || {
-            let durable = {
-                let _held = shared.hold_following();
-                shared.catch_up_locked()?
-            };
-            if !conforms(shared, epoch)? {
-                return Ok(false);
-            }
-            if epoch == 0 {
-                Format { id: *id, is_encrypted: false }.write(&*shared.media, path)?;
-                keys::remove(&*shared.media, path)?;
-            } else {
-                keys.settle()?;
-            }
-            // Every process looks again.
-            shared.tell(Durable { generation: durable.generation.wrapping_add(2), ..durable });
-            Ok(true)
-        })?;
-        if is_done {
+        let proven = proven(shared, epoch)?;
+        if locked(shared, || settle(shared, epoch, proven))? {
             return Ok(epoch == 0);
         }
     }
+    Err(no_key(
+        path,
+        "it is written to with another key again and again: no key was removed, and the next opening goes on",
+    ))
+}
+
+/// Ends the change if nothing of the store has another key than that of this epoch. The caller holds the lease and the
+/// write lock, so that nothing is written meanwhile.
+fn settle(shared: &Shared, epoch: u32, proven: Option<(u64, u32)>) -> Result<bool, StoreError> {
+    let Directory { path, id, keys, .. } = &shared.directory;
+    let durable = caught_up(shared)?;
+    let from = proven.filter(|(generation, _)| *generation == durable.generation).map_or(0, |(_, last)| last);
+    keys.refresh_to_write()?;
+    let is_under_way = is_encrypted(shared)? && keys.is_changing() && keys.current() == epoch;
+    if !is_under_way || !conforms(shared, epoch, from)? || !all_coded(&path.join(CACHE), epoch)? {
+        return Ok(false);
+    }
+    if epoch == 0 {
+        Format { id: *id, is_encrypted: false }.write(&*shared.media, path)?;
+        keys::remove(&*shared.media, path)?;
+    } else if !keys.settle(epoch)? {
+        return Ok(false);
+    }
+    look_again(shared, durable);
+    Ok(true)
+}
+
+/// True if `FORMAT` says now that the store is encrypted.
+fn is_encrypted(shared: &Shared) -> Result<bool, StoreError> {
+    Ok(read_format(&*shared.media, &shared.directory.path)?.is_some_and(|format| format.is_encrypted))
+}
+
+/// Applies what other processes wrote. The caller holds the write lock.
+fn caught_up(shared: &Shared) -> Result<Durable, StoreError> {
+    let _held = shared.hold_following();
+    shared.catch_up_locked()
+}
+
+/// Makes every process look again at `FORMAT` and the keyring. The caller holds the write lock.
+fn look_again(shared: &Shared, durable: Durable) {
+    shared.tell(Durable { generation: durable.generation.wrapping_add(2), ..durable });
 }
 
 /// Calls `change` with the write lock held.
@@ -152,23 +266,45 @@ fn locked<T>(shared: &Shared, change: impl FnOnce() -> Result<T, StoreError>) ->
     changed
 }
 
-/// True if all frames are encrypted with the key of this epoch.
-fn conforms(shared: &Shared, epoch: u32) -> Result<bool, StoreError> {
+/// Generation and number of the last sealed segment, if all sealed ones have the key of this epoch. What is sealed changes
+/// with the generation alone, so that they need not be read again under the write lock.
+fn proven(shared: &Shared, epoch: u32) -> Result<Option<(u64, u32)>, StoreError> {
+    let generation = shared.generation();
+    let active = shared.state().cursor.end.segment;
+    Ok(conforming(shared, epoch, 0..active)?.then_some((generation, active)))
+}
+
+/// True if all frames from a segment on have the key of this epoch.
+fn conforms(shared: &Shared, epoch: u32, from: u32) -> Result<bool, StoreError> {
+    conforming(shared, epoch, from..u32::MAX)
+}
+
+fn conforming(shared: &Shared, epoch: u32, numbers: Range<u32>) -> Result<bool, StoreError> {
     let (segments, end) = {
         let state = shared.state();
         (Arc::clone(&state.segments), state.cursor.end)
     };
-    for segment in segments.iter() {
+    for segment in segments.iter().filter(|segment| numbers.contains(&segment.number())) {
         let mut image = segment.image().map_err(io_error("read", segment.path()))?;
         if segment.number() == end.segment {
             image.truncate(end.offset as usize);
         }
-        let is_other = |found| match found {
-            Found::Frame { header, .. } => header.kind == FrameKind::Batch && header.key_epoch != epoch,
-            Found::Damage { .. } | Found::Torn { .. } => false,
-        };
-        if Scan::new(&image, shared.directory.id, segment.number(), true).any(is_other) {
-            return Ok(false);
+        for found in Scan::new(&image, shared.directory.id, segment.number(), true) {
+            let (offset, why) = match found {
+                Found::Frame { header, payload, .. } => {
+                    let is_of = |body: &[u8]| [None, Some(epoch)].contains(&epoch_of(body));
+                    let is_other = header.kind == FrameKind::Batch && header.key_epoch != epoch;
+                    if is_other || !records(payload).flatten().all(|(_, body)| is_of(body)) {
+                        return Ok(false);
+                    }
+                    continue;
+                }
+                Found::Damage { offset, why, .. } => (offset, why),
+                Found::Torn { offset, .. } => (offset, "the segment ends within a frame"),
+            };
+            // Whoever mends it may need a key that nothing else needs.
+            let place = Place::from(segment.path()).offset(u64::from(offset));
+            return Err(StoreError::Damaged { place, why: why.to_owned() });
         }
     }
     Ok(true)
@@ -177,6 +313,22 @@ fn conforms(shared: &Shared, epoch: u32) -> Result<bool, StoreError> {
 /// Writes derived files again that are not encrypted with the current key. One that cannot be read is removed: it is
 /// derived again.
 fn recode(cache: &Path, keys: &KeySet) -> Result<(), StoreError> {
+    for path in derived(cache)?.iter().filter(|path| DataFile::epoch_at(path) != Some(keys.current())) {
+        let recoded = rewritten(path, keys).or_else(|_| fs::remove_file(path));
+        recoded.or_else(or_gone).map_err(io_error("encrypt", path))?;
+    }
+    // The next opening writes a checkpoint.
+    Ok(())
+}
+
+/// True if all derived files have the key of this epoch.
+fn all_coded(cache: &Path, epoch: u32) -> Result<bool, StoreError> {
+    Ok(derived(cache)?.iter().all(|path| DataFile::epoch_at(path) == Some(epoch) || !path.exists()))
+}
+
+/// The derived files, without those that are locked and hold nothing.
+fn derived(cache: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut paths = Vec::new();
     for dir in DERIVED.map(|dir| cache.join(dir)) {
         let entries = match fs::read_dir(&dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -185,13 +337,17 @@ fn recode(cache: &Path, keys: &KeySet) -> Result<(), StoreError> {
         for entry in entries {
             let path = entry.map_err(io_error("list", &dir))?.path();
             let is_lock = path.extension().is_some_and(|kind| kind == "lock") || path.ends_with("lock");
-            if !is_lock && path.is_file() && DataFile::epoch_at(&path) != Some(keys.current()) {
-                rewritten(&path, keys).or_else(|_| fs::remove_file(&path)).map_err(io_error("encrypt", &path))?;
+            if !is_lock && path.is_file() {
+                paths.push(path);
             }
         }
     }
-    // The next opening writes a checkpoint.
-    Ok(())
+    Ok(paths)
+}
+
+/// Another process may have removed a file meanwhile.
+fn or_gone(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 fn rewritten(path: &Path, keys: &KeySet) -> io::Result<()> {

@@ -142,13 +142,13 @@ fn vacuum_once(
 ) -> Result<VacuumReport, StoreError> {
     let log = shared.directory.log();
     remove_leftovers(shared)?;
-    let (segments, end, erasing, mut noted) = {
+    let (segments, end, erasing, mut noted, cuts) = {
         let state = shared.current()?;
         if let Some(damage) = state.damage.first() {
             return Err(damage.clone().into());
         }
         let noted = if may_note { Noted::of(&state) } else { Noted::default() };
-        (Arc::clone(&state.segments), state.cursor.end, Erasing::of(&state), noted)
+        (Arc::clone(&state.segments), state.cursor.end, Erasing::of(&state), noted, cuts(&state))
     };
     let sealed: Vec<&Segment> = segments.iter().filter(|segment| segment.number() < end.segment).collect();
     // Read once, from the end, to find what is alive, and once more to write.
@@ -214,13 +214,20 @@ fn vacuum_once(
     if !replacements.is_empty() {
         let state = renewed(shared, &segments, end, &replacements)?;
         checkpointer::write_ahead(shared, &state);
-        replace(shared, &replacements, report.noted > 0, state)?;
+        // The salt of what was erased meanwhile has a mark of the key of before.
+        let cuts = options.epoch.map(|_| cuts);
+        replace(shared, &replacements, (report.noted > 0, cuts), state)?;
         // A writer may have been about to write a checkpoint of the old segments. Also, what a checkpoint holds need
         // not stay in memory.
         checkpointer::write_now(shared);
     }
     progress.report(total, total);
     Ok(report)
+}
+
+/// Number of erasures in all conversations.
+fn cuts(state: &State) -> usize {
+    state.conversations().map(|one| one.erased.cuts().len()).sum()
 }
 
 fn named(shared: &Shared) -> (StoreId, &Keys) {
@@ -287,12 +294,14 @@ pub(crate) fn remove_leftovers(shared: &Shared) -> Result<(), StoreError> {
 /// Puts the new files in place, with the write lock held, and makes all processes look again. `state` was read from the
 /// new files, so writers wait only for the renames and for what was appended since.
 ///
+/// Nothing is replaced where there were other erasures: the caller asks for another vacuum.
+///
 /// Where messages become notes, the files before the last replaced one must be the old ones whenever the power fails:
 /// they are replaced from the last to the first, each for good before the next.
 fn replace(
     shared: &Shared,
     replacements: &[Replacement],
-    is_in_order: bool,
+    (is_in_order, cuts_before): (bool, Option<usize>),
     mut state: State,
 ) -> Result<(), StoreError> {
     let log = shared.directory.log();
@@ -306,6 +315,10 @@ fn replace(
     let damage = shared.state().damage.first().or(state.damage.first()).cloned();
     if let Some(damage) = damage {
         return Err(damage.into());
+    }
+    if cuts_before.is_some_and(|before| before != cuts(&state)) {
+        lock.release();
+        return Ok(());
     }
     // Odd while files are being replaced: if this process dies here, the next writer makes it even again.
     let during = Durable { generation: before.generation.wrapping_add(1), ..before };

@@ -28,8 +28,15 @@ pub(crate) struct HeldLease {
 }
 
 impl HeldLease {
-    pub(crate) fn new(lock: Lock) -> Self {
-        Self { lock }
+    /// Takes the lease of the store at `path`, waiting no longer than `at_most`.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] with the name of the process that has it.
+    pub(crate) fn wait(media: &dyn Media, path: &Path, at_most: Duration) -> Result<Self, StoreError> {
+        let lock = Lock::lease(media, path)?;
+        lock.take(media, at_most, || ())?;
+        lock.sign(media);
+        Ok(Self { lock })
     }
 }
 

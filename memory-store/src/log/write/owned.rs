@@ -12,7 +12,11 @@ use memory_core::port::{Place, StoreError};
 use super::{lock::Lock, tail::create_segment};
 use crate::log::{
     failure::{fill_random, io_error},
-    format::{frame::StoreId, segment::SegmentHeader},
+    format::{
+        frame::StoreId,
+        scan::{Found, Scan},
+        segment::{Segment, SegmentHeader, segment_number},
+    },
     keys::{self, Keys, RING_FILE, RING_TEMPORARY, SALTS_FILE, Unlock, no_key},
     media::{Access, Media},
     read::{
@@ -102,11 +106,38 @@ impl Owned {
         }
         if !is_encrypted && keys::is_there(media, path) {
             // Encrypting the store was interrupted before it began, or decrypting it after it ended.
+            if needs_keys(media, path, id)? {
+                return Err(of_before(path));
+            }
             keys::remove(media, path)?;
         }
         let directory = Directory { path: path.to_owned(), id, is_encrypted, keys: Keys::default() };
         Ok(Self { directory, lock, created })
     }
+}
+
+/// True if a store whose `FORMAT` says that it is not encrypted needs its keys: `FORMAT` is of before it was encrypted.
+pub(crate) fn needs_keys(media: &dyn Media, path: &Path, id: StoreId) -> Result<bool, StoreError> {
+    if keys::is_settled(media, path, id) {
+        return Ok(true);
+    }
+    let log = path.join(LOG);
+    for number in media.list(&log).map_err(io_error("list", &log))?.iter().filter_map(|name| segment_number(name)) {
+        let segment = Segment::open(media, (&log, &Keys::default()), number, true)?;
+        let image = segment.image().map_err(io_error("read", segment.path()))?;
+        let is_encrypted = |found| matches!(found, Found::Frame { header, .. } if header.key_epoch > 0);
+        if Scan::new(&image, id, number, false).any(is_encrypted) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The error for a store whose `FORMAT` is of before it was encrypted.
+fn of_before(path: &Path) -> StoreError {
+    let why = "it says that the store is not encrypted, and KEYRING holds the keys of an encrypted one: it is of before \
+               `memory encrypt`. Nothing was changed. `memory encrypt` with the key of the store writes it again";
+    StoreError::Damaged { place: Place::from(path.join(FORMAT_FILE)).offset(0), why: why.to_owned() }
 }
 
 /// A directory without `FORMAT` may become a store when it is empty, or when making one was interrupted: `FORMAT` is

@@ -181,7 +181,7 @@ impl Writer {
         let waiting = || shared.watermark().into_iter().for_each(Watermark::want);
         self.lock.take(&*shared.media, self.options.lock_timeout, waiting)?;
         // Another process may have begun to write with another key.
-        let caught_up = shared.directory.keys.refresh().and_then(|()| self.catch_up());
+        let caught_up = shared.directory.keys.refresh_to_write().and_then(|()| self.catch_up());
         if caught_up.is_err() {
             self.lock.release();
         }
