@@ -241,7 +241,7 @@ fn run_command(args: &[OsString]) -> u8 {
     };
     let output = Output { json: parsed.get_flag("json") };
     // A failure in a call by an agent is reported in one line.
-    start_log(output, if hook::never_fails(args) { "off" } else { "warn,ort=error,memory_remote::proxy=info" });
+    start_log(output, if hook::never_fails(args) { "off" } else { "warn,ort=error,rmcp=error,memory_remote::proxy=info" });
     let names = names(&parsed);
     let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
     let file = ConfigFile::read(choice, &definition);
