@@ -37,12 +37,18 @@ const MOST_BYTES: usize = 64 << 20;
 /// by `memory context` and `memory index`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The text of the message; standard input without it, up to its end and without its last line end
+    /// The text of the message, also after the name of its conversation; standard input without it, up to its end and
+    /// without its last line end
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     /// The conversation, by its whole name; one of a new name begins [default: the only one]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<ConversationId>,
+    #[command(flatten)]
+    word: resolve::FirstWord,
+    /// The first word names the conversation, also a new one
+    #[arg(long, hide = true)]
+    begins: bool,
     /// Who said it
     #[arg(long, value_name = "ROLE", default_value = "user", value_parser = filter::role())]
     role: Role,
@@ -79,11 +85,15 @@ pub(crate) struct Answer<'a> {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
-    let message = args.message(output)?;
+    let text = args.text(output)?;
+    let mut message = args.message(&text)?;
     // Without a name, a conversation must exist, and so must the store.
-    let access = if args.conversation.is_some() { Access::Write } else { Access::Existing };
+    let access = if args.conversation.is_some() || args.begins { Access::Write } else { Access::Existing };
     let runtime = open(&globals.config(access)?.without_model())?;
-    let id = args.id(&runtime).await?;
+    let (id, whole) = args.place(&runtime, &text, output).await?;
+    if whole != text {
+        message = args.message(&whole)?;
+    }
     let conversation = runtime.memory.conversation(id.clone());
     let appended = match &args.at {
         None => conversation.append(message).await?,
@@ -115,29 +125,37 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 impl Args {
-    async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
-        match &self.conversation {
-            Some(id) => Ok(id.clone()),
-            None => resolve::conversation(runtime, None).await,
+    /// The conversation, and the text without its name.
+    async fn place(&self, runtime: &Parts, text: &str, output: Output) -> anyhow::Result<(ConversationId, String)> {
+        if let Some(id) = &self.conversation {
+            return Ok((id.clone(), text.to_owned()));
+        }
+        let (named, whole) = self.word.of(&runtime.memory, text, output).await?;
+        match (named, self.word.word()) {
+            (Some(id), _) => Ok((id, whole)),
+            (None, Some(new)) if self.begins => Ok((ConversationId::new(new)?, text.to_owned())),
+            _ => Ok((resolve::conversation(runtime, None).await?, whole)),
         }
     }
 
-    fn message(&self, output: Output) -> anyhow::Result<Message> {
-        let text = match &self.text {
-            Some(text) => text.clone(),
-            None => {
-                if io::stdin().is_terminal() {
-                    output.note("reading the message from this terminal, up to Ctrl-D");
-                }
-                read(&mut io::stdin().lock())?
-            }
-        };
+    /// The text of the command line or of standard input.
+    fn text(&self, output: Output) -> anyhow::Result<String> {
+        if let Some(text) = &self.text {
+            return Ok(text.clone());
+        }
+        if io::stdin().is_terminal() {
+            output.note("reading the message from this terminal, up to Ctrl-D");
+        }
+        read(&mut io::stdin().lock())
+    }
+
+    fn message(&self, text: &str) -> anyhow::Result<Message> {
         if text.is_empty() {
             return Err(Usage("the message is empty".to_owned()).into());
         }
         let given = MessageMembers {
             role: self.role.as_str(),
-            content: &text,
+            content: text,
             speaker: self.speaker.as_deref(),
             key: self.key.as_ref().map(MessageKey::as_str),
             keep_out_of_summaries: self.keep_out_of_summaries,
