@@ -111,7 +111,10 @@ impl TranscriptFiles {
         progress: &dyn Progress,
         is_nameless: bool,
     ) -> Result<Self, Error> {
-        let Found { transcripts, mut others, .. } = found;
+        let Found { mut transcripts, mut others, .. } = found;
+        if options.conversation.is_none() {
+            name_apart(&mut transcripts, path);
+        }
         let mut files = Self {
             transcripts: Vec::new(),
             conversations: BTreeSet::new(),
@@ -199,5 +202,34 @@ impl TranscriptFiles {
     #[must_use]
     pub fn files(&self) -> &[FilesRead] {
         &self.read
+    }
+}
+
+/// Names files of one name by their folders below `root`, too, or by their endings: the one nearest to the root alone is
+/// named by the file.
+fn name_apart(transcripts: &mut [Transcript], root: &Path) {
+    let mut named: BTreeMap<ConversationId, Vec<usize>> = BTreeMap::new();
+    for (at, transcript) in transcripts.iter().enumerate() {
+        if let Some(name) = transcript.name_by_file() {
+            named.entry(name).or_default().push(at);
+        }
+    }
+    let path = |at: usize| transcripts.get(at).map_or(Path::new(""), Transcript::path);
+    let (mut names, mut taken) = (Vec::new(), BTreeSet::new());
+    for (name, mut files) in named {
+        files.sort_by_key(|at| (path(*at).components().count(), path(*at).to_owned()));
+        for at in files.into_iter().skip(1) {
+            let folders = path(at).parent().and_then(|folder| folder.strip_prefix(root).ok()).into_iter();
+            let folders = folders.flat_map(Path::components).map(|folder| folder.as_os_str().to_string_lossy());
+            let parts: Vec<_> = folders.chain([name.as_str().into()]).collect();
+            let (by_folder, ending) = (parts.join("-"), path(at).extension().unwrap_or_default().to_string_lossy());
+            let is_free = parts.len() > 1 && taken.insert(by_folder.clone());
+            names.push((at, if is_free { by_folder } else { format!("{by_folder}-{ending}") }));
+        }
+    }
+    for (at, name) in names {
+        if let Some(transcript) = transcripts.get_mut(at) {
+            *transcript = transcript.clone().named(&name);
+        }
     }
 }

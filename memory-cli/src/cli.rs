@@ -21,8 +21,8 @@ use crate::{
     commands::{
         add, append, backup, bridge, browse, completions, config, context, demo, disable, doctor, encrypt, erase,
         expand, export, facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove,
-        quarantine, receipt, replay, restore, resume, resummarize, retention, search, sessions, show, stats, summaries,
-        tag, title, vacuum, verify, verify_proof, watch,
+        quarantine, receipt, replay, restore, resume, resummarize, retention, search, sessions, set, show, stats,
+        summaries, tag, title, vacuum, verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -81,6 +81,8 @@ enum Command {
     Title(title::Args),
     /// Mark a conversation as important or archived
     Mark(mark::Args),
+    /// Set the title, tags, marks and pinned messages of a conversation, or show them
+    Set(set::Args),
     /// List the conversations, the last one spoken in first
     List(list::Args),
     /// List, show, begin and archive sessions: conversations, and those of an agents' session
@@ -231,6 +233,7 @@ fn run_command(args: &[OsString]) -> u8 {
         [_, help, options] if help == "help" && options == "options" => {
             return say_help(help::options(command()));
         }
+        [_, help, all] if help == "help" && all == "all" => return say_help(help::all(command())),
         [] | [_] => return say_help(command()),
         _ => help::brief(command()),
     };
@@ -241,7 +244,10 @@ fn run_command(args: &[OsString]) -> u8 {
     };
     let output = Output { json: parsed.get_flag("json") };
     // A failure in a call by an agent is reported in one line.
-    start_log(output, if hook::never_fails(args) { "off" } else { "warn,ort=error,memory_remote::proxy=info" });
+    start_log(
+        output,
+        if hook::never_fails(args) { "off" } else { "warn,ort=error,rmcp=error,memory_remote::proxy=info" },
+    );
     let names = names(&parsed);
     let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
     let file = ConfigFile::read(choice, &definition);
@@ -281,6 +287,10 @@ fn run_command(args: &[OsString]) -> u8 {
         Ok(runtime) => runtime,
         Err(error) => return report(output, &anyhow::Error::new(error).context("cannot start"), None, &names),
     };
+    // A group of commands without one of them has nothing else to show.
+    if matches!(&cli.command, Command::Hook(args) if args.is_empty()) {
+        return say_help(named(help::brief(command()), &names));
+    }
     let may_do_without_model = !matches!(cli.command, Command::Model(_));
     match runtime.block_on(dispatch(cli.command, &globals)) {
         Ok(()) => 0,
@@ -292,7 +302,21 @@ fn run_command(args: &[OsString]) -> u8 {
 }
 
 /// Prints why a command line is refused, or the requested help.
-fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
+fn refuse(mut error: clap::Error, args: &[OsString]) -> u8 {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+    {
+        // A word in the place of another command's subcommand has the suggestions of clap.
+        let is_first = args
+            .iter()
+            .skip(1)
+            .find(|arg| !arg.to_string_lossy().starts_with('-'))
+            .is_some_and(|arg| arg == &**word || arg == "help");
+        let meant = if is_first { help::meant(&command(), word) } else { Vec::new() };
+        if !meant.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));
+        }
+    }
     // Help and version are not errors.
     if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
         let error = failure::Usage(words(error).trim_end().to_owned());
@@ -349,6 +373,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Tag(args) => tag::run(&args, globals).await,
         Command::Title(args) => title::run(&args, globals).await,
         Command::Mark(args) => mark::run(&args, globals).await,
+        Command::Set(args) => set::run(&args, globals).await,
         Command::List(args) => list::run(&args, globals).await,
         Command::Sessions(args) => sessions::run(&args, globals).await,
         Command::Summaries(args) => summaries::run(&args, globals).await,
@@ -423,7 +448,7 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[St
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         drop(To::Errors.json_line(&ErrorLine { error: text, exit_code: code as u8, hint }));
     } else if code == Code::Usage && !error.is::<Listed>() {
-        return say(usage(names).error(ErrorKind::ValueValidation, text));
+        return say(named(command(), names).error(ErrorKind::ValueValidation, text));
     } else {
         let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
         drop(To::Errors.lines(&format!("error: {text}{hint}")));
@@ -431,9 +456,8 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[St
     code as u8
 }
 
-/// The command of these names, whose usage is shown next to its error.
-fn usage(names: &[String]) -> clap::Command {
-    let mut command = command();
+/// The command of these names.
+fn named(mut command: clap::Command, names: &[String]) -> clap::Command {
     command.build();
     names.iter().fold(command, |command, name| command.find_subcommand(name).cloned().unwrap_or(command))
 }
@@ -491,7 +515,7 @@ mod tests {
     fn an_error_of_a_command_shows_the_usage_of_that_command() {
         let shown = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-            words(usage(&names).error(ErrorKind::ValueValidation, "no"))
+            words(named(command(), &names).error(ErrorKind::ValueValidation, "no"))
         };
         assert!(shown(&[]).contains("Usage: memory [OPTIONS] <COMMAND>"), "{}", shown(&[]));
         assert!(shown(&["expand"]).contains("Usage: memory expand [OPTIONS] <NODE>"), "{}", shown(&["expand"]));

@@ -43,6 +43,7 @@ pub(crate) mod resummarize;
 pub(crate) mod retention;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod set;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod summaries;

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use memory::{Config, erasing, parts::Parts};
-use memory_capture::ImportNotice;
+use memory_capture::{ImportNotice, ImportedConversation};
 use memory_core::{ConversationId, NodeId, port::Notice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
@@ -38,6 +38,20 @@ impl News {
     pub(crate) fn summaries_left_out(summaries: u64, file: &str) -> Self {
         let why = "what they were made from was lost before the export";
         Self::new("summaries-left-out", format!("{summaries} summaries of {file} were left out: {why}"))
+    }
+
+    /// All messages of a file are new in a conversation that had others, so it is no longer version of an earlier file.
+    pub(crate) fn other_file(imported: &ImportedConversation) -> Option<Self> {
+        let had = imported.stats.nodes.checked_sub(imported.new as u64).filter(|had| *had > 0)?;
+        if imported.new == 0 || imported.new < imported.read {
+            return None;
+        }
+        let (id, new) = (&imported.id, counted(imported.new as u64, "message", "messages"));
+        let text = format!(
+            "`{id}` had {} of another file, and goes on with {new} of this one: --as NAME begins a conversation of its own",
+            counted(had, "message", "messages")
+        );
+        Some(Self::new("other-file", text))
     }
 
     /// The store has more messages of the conversation than the export.

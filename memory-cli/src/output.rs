@@ -1,13 +1,14 @@
 //! Output of commands: tables for people, JSON for programs, progress bars for long work.
 
+mod table;
+
 use std::{
-    env, io,
+    env, fmt, io,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use comfy_table::{ColumnConstraint, ContentArrangement, ContentLineStyle, Table, TableStyle};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 pub(crate) use memory_core::text::grouped;
 use memory_core::{ConversationId, Timestamp, port::Progress, text::one_line};
 use schemars::JsonSchema;
@@ -19,19 +20,34 @@ use crate::{
     terminal::{self, HIGHLIGHT, To},
 };
 
-/// Lines between columns, so that no wrapped field passes for a line of its own.
-const COLUMNS: TableStyle = TableStyle::new()
-    .header_lines(ContentLineStyle::none().junction('┆'))
-    .content_lines(ContentLineStyle::none().junction('┆'));
-/// Width of tables that go to no terminal.
+/// Width of what goes to no terminal.
 const WIDTH: u16 = 140;
-/// Characters of a field that is never wrapped where texts find room next to it.
-const NARROW: usize = 24;
 
-/// Columns of the terminal, or of what goes to none.
+/// Columns of the terminal of this process, or of what goes to none.
 pub(crate) fn width() -> u16 {
     let said = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    said.or_else(|| Table::new().width()).filter(|width| *width > 0).unwrap_or(WIDTH)
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| width.0);
+    said.or_else(terminal).filter(|width| *width > 0).unwrap_or(WIDTH)
+}
+
+/// True if a person reads the output on a terminal.
+pub(crate) fn is_screen() -> bool {
+    To::Output.is_terminal()
+}
+
+/// Wraps a line for a screen between words; the further lines are indented as the text of the first.
+pub(crate) fn wrapped(line: &str, is_screen: bool) -> String {
+    let most = usize::from(width());
+    if !is_screen || textwrap::core::display_width(line) < most {
+        return line.to_owned();
+    }
+    let indent = " ".repeat(line.chars().take_while(|c| *c == ' ').count());
+    let text = line.trim_start_matches(' ');
+    let further = format!("{indent}{}", if text.starts_with("- ") { "  " } else { "" });
+    let lines = table::whole_words(text, most.saturating_sub(further.len() + 1));
+    let lines =
+        lines.iter().enumerate().map(|(at, line)| format!("{}{line}", if at == 0 { &indent } else { &further }));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A count with its noun.
@@ -75,7 +91,7 @@ impl Output {
 
     /// Prints one line with highlights.
     pub(crate) fn marked(self, line: &Line) -> io::Result<()> {
-        To::Output.marked(&line.0)
+        To::Output.marked(&wrapped(&line.0, is_screen()))
     }
 
     /// Prints a text that may have several lines, such as a message.
@@ -89,31 +105,22 @@ impl Output {
         header: [&str; N],
         rows: impl IntoIterator<Item = [F; N]>,
     ) -> io::Result<()> {
-        let rows: Vec<[String; N]> = rows.into_iter().map(|row| row.map(|field| field.into().0)).collect();
-        let mut table = Table::new();
-        table.load_style(COLUMNS).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
-        let width = width();
-        table.set_width(width);
-        let longest = |column: usize| {
-            let fields = rows.iter().filter_map(|row| row.get(column)).flat_map(|field| field.lines());
-            let header = header.get(column).map_or(0, |name| name.len());
-            fields.map(|line| line.chars().count()).max().unwrap_or_default().max(header)
-        };
-        let widths: Vec<usize> = (0..N).map(longest).collect();
-        table.add_rows(rows);
-        // Numbers and names stay whole, and texts share the rest, unless too little is left.
-        let is_narrow = |width: &&usize| **width <= NARROW;
-        let texts = widths.len() - widths.iter().filter(is_narrow).count();
-        let taken: usize = widths.iter().filter(is_narrow).map(|width| width + 3).sum();
-        let has_room = taken + texts * NARROW <= usize::from(width);
-        for (at, (column, width)) in table.column_iter_mut().zip(&widths).enumerate() {
-            column.set_padding((u16::from(at > 0), 1));
-            if *width <= NARROW && has_room {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
-        }
-        let lines = table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
-        To::Output.marked(&lines)
+        self.table_without(header, rows, &[])
+    }
+
+    /// Prints a table, on a narrow screen without those of the `least` columns that do not fit; the first goes first.
+    pub(crate) fn table_without<const N: usize, F: Into<Field>>(
+        self,
+        header: [&str; N],
+        rows: impl IntoIterator<Item = [F; N]>,
+        least: &[&str],
+    ) -> io::Result<()> {
+        let rows = rows.into_iter().map(|row| row.map(|field| field.into().0).into()).collect();
+        let rows = table::Rows { header: &header, rows, least };
+        let (is_screen, width) = (is_screen(), width());
+        // A pipe has the same table whatever the terminal of the process is.
+        let width = if is_screen { width } else { width.max(WIDTH) };
+        To::Output.marked(&rows.lay_out(usize::from(width), is_screen))
     }
 
     /// Prints exactly the text and nothing after it, for programs.
@@ -149,38 +156,58 @@ impl Output {
         if !To::Errors.is_terminal() {
             return Bar::Lines { what, last: Mutex::new(Instant::now()) };
         }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{msg:12} {bar:32} {pos}/{len} {per_sec} {eta}");
+        let bar = ProgressBar::hidden();
+        let style = ProgressStyle::with_template("{msg:12} {bar:32} {pos}/{len} {rate} {eta}");
         if let Ok(style) = style {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", rate));
         }
         bar.set_message(what);
-        Bar::Drawn(bar)
+        Bar::Drawn { bar, since: Instant::now() }
     }
 }
 
+/// Time before a bar is drawn: short work and faults at its start show none.
+const BEFORE_A_BAR: Duration = Duration::from_millis(300);
 /// Time between two lines of progress, and before the first: short work shows none.
 const BETWEEN_LINES: Duration = Duration::from_secs(3);
 
 /// Progress of long work.
 pub(crate) enum Bar {
-    Drawn(ProgressBar),
+    Drawn { bar: ProgressBar, since: Instant },
     Lines { what: &'static str, last: Mutex<Instant> },
     Silent,
 }
 
 impl Bar {
     pub(crate) fn finish(&self) {
-        if let Self::Drawn(bar) = self {
+        if let Self::Drawn { bar, .. } = self {
             bar.finish_and_clear();
         }
     }
 }
 
+/// A failure leaves no bar on the screen.
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Steps a second, as in `1,138/s`.
+fn rate(state: &ProgressState, to: &mut dyn fmt::Write) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+    let rate = state.per_sec() as u64;
+    // Writing to a string cannot fail.
+    let _ = write!(to, "{}/s", grouped(rate));
+}
+
 impl Progress for Bar {
     fn report(&self, done: u64, total: u64) {
         match self {
-            Self::Drawn(bar) => {
+            Self::Drawn { bar, since } => {
+                if bar.is_hidden() && since.elapsed() >= BEFORE_A_BAR {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                }
                 // The total is unknown while the input is still being read.
                 if total > 0 {
                     bar.set_length(total);
@@ -271,7 +298,20 @@ pub(crate) fn megabytes(bytes: u64) -> String {
 
 /// A time, if it is known.
 pub(crate) fn known(at: Timestamp) -> Option<String> {
-    at.is_known().then(|| at.to_string())
+    at.is_known().then(|| moment(at))
+}
+
+/// A time: to the minute of UTC on a screen, as in `2026-03-02 09:20`, and exactly elsewhere.
+pub(crate) fn moment(at: Timestamp) -> String {
+    if is_screen() { to_the_minute(at) } else { at.to_string() }
+}
+
+fn to_the_minute(at: Timestamp) -> String {
+    let exact = at.to_string();
+    // A time known only by its day is midnight.
+    let digits = if at.as_millis() % 86_400_000 == 0 { "2026-03-02".len() } else { "2026-03-02T09:20".len() };
+    let is_date = exact.as_bytes().get(10) == Some(&b'T');
+    exact.get(..digits).filter(|_| is_date).map_or_else(|| exact.clone(), |minute| minute.replace('T', " "))
 }
 
 #[cfg(test)]
@@ -283,6 +323,25 @@ mod tests {
         assert_eq!(shorten("a\n b  c", 10), "a b c");
         assert_eq!(shorten("日本語です", 2), "日本…");
         assert_eq!(shorten("a\u{2028}\u{85}b\u{b}c", 20), "a b c");
+    }
+
+    #[test]
+    fn a_screen_shows_a_time_to_the_minute() {
+        let shown = |text: &str| to_the_minute(text.parse().unwrap());
+        assert_eq!(shown("2026-03-02T09:20:07.123Z"), "2026-03-02 09:20");
+        assert_eq!(shown("2026-03-02"), "2026-03-02");
+        assert_eq!(to_the_minute(Timestamp::from_millis(i64::MAX)), format!("{} ms", i64::MAX));
+    }
+
+    #[test]
+    fn a_long_line_of_a_screen_is_wrapped_between_words() {
+        let line = format!("  {}", "a-word ".repeat(60));
+        let shown = wrapped(&line, true);
+        assert!(
+            shown.lines().count() > 1
+                && shown.lines().all(|line| line.starts_with("  a-word") && line.ends_with("a-word"))
+        );
+        assert_eq!(wrapped(&line, false), line);
     }
 
     #[test]

@@ -23,6 +23,8 @@ use memory_transcripts::exact;
 use serde::Serialize;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::output::wrapped;
+
 pub(crate) use errors::flush as flush_errors;
 
 /// The marks before and after a highlighted part of a text. They are hidden characters, so that they are escaped in
@@ -99,9 +101,9 @@ impl To {
         }
     }
 
-    /// Writes one line, whatever the text contains.
+    /// Writes one line, whatever the text contains; a terminal has it wrapped between words.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
-        self.write(&one_line(text))
+        self.write(&wrapped(&one_line(text), self.is_terminal()))
     }
 
     /// Writes a text that may have several lines. The caller removes line ends from parts that must be one line.

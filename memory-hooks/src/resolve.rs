@@ -13,8 +13,8 @@ use crate::{
 
 impl Memory {
     /// The conversation that `name` means: by its id; with `last` the most recent one that is not archived; by the only
-    /// id that begins so; or by the only title that is equal or begins so. Titles are compared without case; a title
-    /// that somebody set goes before a derived one.
+    /// id that begins so; or by the only title that is equal, or else begins so, or else has its words. Titles are
+    /// compared without case; a title that somebody set goes before a derived one.
     ///
     /// # Errors
     /// [`MemoryError::Ambiguous`] with the candidates if several match; [`StoreError::UnknownConversation`] or
@@ -44,7 +44,8 @@ impl Memory {
                 let title = title::title(&**this.store(), state).await?;
                 titled.push(Candidate { id: state.id.clone(), title: title.map(|title| title.text) });
             }
-            match by_title(&titled, &name, is_same).or_else(|| by_title(&titled, &name, begins)) {
+            let same = by_title(&titled, &name, is_same);
+            match same.or_else(|| by_title(&titled, &name, begins)).or_else(|| by_title(&titled, &name, has)) {
                 Some(found) => found.id(&name),
                 None => Err(match ConversationId::new(&name) {
                     Ok(id) => StoreError::unknown_conversation(&id, states.iter().map(|state| &state.id)).into(),
@@ -137,6 +138,12 @@ fn begins(title: &str, name: &str) -> bool {
     title.starts_with(name)
 }
 
+/// True if the words of a name are whole words of a title, or the last is the beginning of one.
+fn has(title: &str, name: &str) -> bool {
+    const LEAST: usize = 3;
+    name.chars().count() >= LEAST && format!(" {title}").contains(&format!(" {name}"))
+}
+
 /// A text without case and with single blanks.
 fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
@@ -198,5 +205,8 @@ mod tests {
         assert_eq!(by_title(&titled, "os", begins), Some(Meant::One(titled[2].id.clone())));
         assert!(matches!(by_title(&titled, "Rome", begins), Some(Meant::Several(two)) if two.len() == 2));
         assert_eq!(by_title(&titled, " ", begins), None);
+        assert_eq!(by_title(&titled, "and naples", has), Some(Meant::One(titled[1].id.clone())));
+        assert_eq!(by_title(&titled, "may", has), Some(Meant::One(titled[0].id.clone())));
+        assert_eq!((by_title(&titled, "in", has), by_title(&titled, "ome", has)), (None, None));
     }
 }

@@ -187,10 +187,16 @@ impl Transcript {
         &self.path
     }
 
+    /// The conversation of a file whose format names none: the name of the file.
+    #[must_use]
+    pub fn name_by_file(&self) -> Option<ConversationId> {
+        (!self.format.names_conversations()).then(|| conversation_id(&[&stem(&self.path)]))
+    }
+
     /// True if the conversation's name comes only from the file name.
     #[must_use]
     pub fn is_named_by_file(&self, conversation: &ConversationId) -> bool {
-        !self.format.names_conversations() && conversation_id(&[&stem(&self.path)]) == *conversation
+        self.name_by_file().as_ref() == Some(conversation)
     }
 
     /// Sets the name of a conversation that has none.

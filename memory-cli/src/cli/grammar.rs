@@ -1,16 +1,22 @@
-//! One grammar for all commands: a conversation is the first argument or follows `-c`, and a question needs no quotes.
+//! One grammar for all commands: a conversation is the first argument or follows `-c`, and a text needs no quotes.
 
 use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, ArgAction, Command};
 
 /// Value names of arguments that are numbers, which no conversation's name has to be mistaken for.
-const NUMBERS: [&str; 3] = ["NODE", "NUMBER", "FIRST-LAST"];
-/// Value names of arguments that are sentences.
-const SENTENCES: [&str; 2] = ["QUESTION", "PATTERN"];
+const NUMBERS: [&str; 5] = ["NODE", "NUMBER", "FIRST-LAST", "VIEW", "ENTRY"];
+/// Value names of arguments that are texts.
+const TEXTS: [&str; 6] = ["QUESTION", "PATTERN", "TEXT", "TITLE", "WORDS", "ENTRY|WORDS"];
+/// Hidden option for the first of several words, which may name a conversation.
+const FIRST_WORD: &str = "first-word";
+/// Hidden option: the first word names a conversation, also a new one.
+const BEGINS: &str = "begins";
 
 /// The arguments in the form that the command declares: a conversation before numbers goes to `-c`, one behind `-c` to
-/// the first argument of a command that has no such option, and the words of a question become one argument.
+/// the first argument of a command that has no such option, and the words of a text become one argument. The first of
+/// several words goes to a hidden option of commands whose text may follow a conversation: the store says whether it is
+/// one.
 ///
 /// A conversation whose name is a number is named by `-c` where numbers follow.
 pub(super) fn uniform(args: &[OsString], program: &Command) -> Vec<OsString> {
@@ -24,33 +30,79 @@ pub(super) fn uniform(args: &[OsString], program: &Command) -> Vec<OsString> {
         given = Given::of(&args, first, program, command);
     }
     let declared: Vec<&Arg> = command.get_positionals().collect();
-    let is_named = |arg: &&Arg, names: &[&str]| value_name(arg).is_some_and(|name| names.contains(&name));
-    if declared.iter().any(|arg| is_named(arg, &["CONVERSATION"])) {
-        if let Some((at, count, value)) = given.conversation {
-            args.drain(at..at + count);
-            args.insert(first, value);
-        }
-    } else if declared.iter().any(|arg| is_named(arg, &SENTENCES)) {
-        if let Some((&at, rest)) = given.positionals.split_first() {
-            let words: Vec<_> = given.positionals.iter().filter_map(|at| args.get(*at).cloned()).collect();
-            rest.iter().rev().for_each(|at| drop(args.remove(*at)));
-            args.get_mut(at).into_iter().for_each(|arg| *arg = words.join(OsStr::new(" ")));
-        }
-    } else if declared.iter().all(|arg| is_named(arg, &NUMBERS)) && takes_conversation(command) {
-        let least = declared.iter().filter(|arg| arg.is_required_set()).count();
-        let name = given.positionals.first().copied().filter(|_| given.conversation.is_none());
-        let is_name = |at: &usize| {
-            let starts_with_digit =
-                args.get(*at).is_some_and(|arg| arg.to_string_lossy().starts_with(|c: char| c.is_ascii_digit()));
-            !starts_with_digit || declared.is_empty() || least > 0 && given.positionals.len() > declared.len()
+    let leads = declared.first().is_some_and(|arg| is_named(arg, &["CONVERSATION"]));
+    if leads && let Some((at, count, value)) = given.conversation.take() {
+        args.drain(at..at + count);
+        args.insert(first, value);
+        given = Given::of(&args, first, program, command);
+    }
+    let has_only_numbers = declared.first().is_none_or(|arg| is_named(arg, &NUMBERS));
+    if has_only_numbers && takes_conversation(command) && given.conversation.is_none() {
+        let count = |arg: &&Arg| match arg.get_num_args() {
+            _ if is_named(arg, &TEXTS) => usize::MAX,
+            values => values.map_or(1, |values| values.max_values()),
         };
-        if let Some(at) = name.filter(is_name) {
+        let most = declared.iter().map(count).fold(0, usize::saturating_add);
+        let is_name = |at: &usize| {
+            let is_number = args.get(*at).is_some_and(|arg| is_number(&arg.to_string_lossy()));
+            !is_number || declared.is_empty() || given.positionals.len() > most
+        };
+        if let Some(at) = given.positionals.first().copied().filter(is_name) {
             args.insert(at, "-c".into());
+            given = Given::of(&args, first, program, command);
         }
     }
+    with_one_text(args, first, command, &given)
+}
+
+/// The arguments with the words of a text as one, and its first word in an option if it may name a conversation.
+fn with_one_text(mut args: Vec<OsString>, first: usize, command: &Command, given: &Given) -> Vec<OsString> {
+    let declared: Vec<&Arg> = command.get_positionals().collect();
+    let before = declared.split_last().filter(|(last, _)| is_named(last, &TEXTS)).map(|(_, before)| before.len());
+    let Some(mut words) = before.and_then(|before| given.positionals.get(before..)) else { return args };
+    let has = |option: &str| command.get_arguments().any(|arg| arg.get_long() == Some(option));
+    let value = |at: &usize| args.get(*at).cloned().unwrap_or_default();
+    let is_word = |at: &usize| !value(at).to_string_lossy().contains(char::is_whitespace);
+    let (mut options, mut gone) = (Vec::new(), Vec::new());
+    if let [name, rest @ ..] = words
+        && !rest.is_empty()
+        && given.conversation.is_none()
+        && has(FIRST_WORD)
+        && is_word(name)
+    {
+        let mut option = OsString::from(format!("--{FIRST_WORD}="));
+        option.push(value(name));
+        options.push(option);
+        // A quoted text after one word.
+        options.extend(
+            (has(BEGINS) && rest.len() == 1 && !rest.iter().all(is_word)).then(|| format!("--{BEGINS}").into()),
+        );
+        gone.push(*name);
+        words = rest;
+    }
+    let Some((&at, rest)) = words.split_first() else { return args };
+    let text = words.iter().map(value).collect::<Vec<_>>().join(OsStr::new(" "));
+    args.get_mut(at).into_iter().for_each(|arg| *arg = text.clone());
+    gone.extend(rest);
+    gone.sort_unstable();
+    gone.into_iter().rev().for_each(|at| drop(args.remove(at)));
+    args.splice(first..first, options);
     args
 }
 
+fn is_named(arg: &Arg, names: &[&str]) -> bool {
+    value_name(arg).is_some_and(|name| names.contains(&name))
+}
+
+/// True for the number of a message, a view, a summary or an entry, and for a run of them.
+fn is_number(text: &str) -> bool {
+    let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let is_one = |text: &str| is_digits(text.strip_prefix(['s', 'v', 'e']).unwrap_or(text));
+    match text.split_once(['-', '.']) {
+        Some((first, last)) => is_one(first) && is_one(last),
+        None => is_one(text),
+    }
+}
 /// True if a command has the option `-c` for one conversation.
 fn takes_conversation(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_short() == Some('c') && matches!(arg.get_action(), ArgAction::Set))
@@ -132,8 +184,25 @@ mod tests {
             (vec!["memory", "--json", "expand", "2024", "1"], vec!["memory", "--json", "expand", "-c", "2024", "1"]),
             (vec!["memory", "expand", "1", "-c", "trip"], vec!["memory", "expand", "1", "-c", "trip"]),
             (
-                vec!["memory", "browse", "trip", "--level", "meta"],
                 vec!["memory", "browse", "-c", "trip", "--level", "meta"],
+                vec!["memory", "browse", "trip", "--level", "meta"],
+            ),
+            (vec!["memory", "stats", "--conversation", "trip"], vec!["memory", "stats", "trip"]),
+            (vec!["memory", "chat", "-c", "trip"], vec!["memory", "chat", "trip"]),
+            (vec!["memory", "replay", "trip", "v1"], vec!["memory", "replay", "-c", "trip", "v1"]),
+            (vec!["memory", "replay", "0198f2c4", "1"], vec!["memory", "replay", "-c", "0198f2c4", "1"]),
+            (vec!["memory", "replay", "0198f2c4"], vec!["memory", "replay", "-c", "0198f2c4"]),
+            (vec!["memory", "replay", "v1"], vec!["memory", "replay", "v1"]),
+            (vec!["memory", "expand", "trip", "s5"], vec!["memory", "expand", "-c", "trip", "s5"]),
+            (vec!["memory", "summaries", "trip", "s109"], vec!["memory", "summaries", "-c", "trip", "s109"]),
+            (
+                vec!["memory", "facts", "disable", "trip", "23.2"],
+                vec!["memory", "facts", "disable", "-c", "trip", "23.2"],
+            ),
+            (vec!["memory", "facts", "enable", "e7"], vec!["memory", "facts", "enable", "e7"]),
+            (
+                vec!["memory", "facts", "correct", "trip", "e7", "at", "noon"],
+                vec!["memory", "facts", "correct", "-c", "trip", "e7", "at noon"],
             ),
             (vec!["memory", "summaries", "trip"], vec!["memory", "summaries", "-c", "trip"]),
             (vec!["memory", "disable", "trip", "5-7"], vec!["memory", "disable", "-c", "trip", "5-7"]),
@@ -151,17 +220,50 @@ mod tests {
     }
 
     #[test]
-    fn words_without_quotes_are_one_question() {
-        let given = ["memory", "search", "when", "does", "-c", "trip", "it", "--limit", "3", "leave?"];
-        assert_eq!(uniform_line(&given), ["memory", "search", "when does it leave?", "-c", "trip", "--limit", "3"]);
-        let given = ["memory", "context", "-c", "trip", "--", "-5 degrees?"];
-        assert_eq!(uniform_line(&given), given);
+    fn words_without_quotes_are_one_text() {
+        for (given, meant) in [
+            (
+                vec!["memory", "search", "when", "does", "-c", "trip", "it", "--limit", "3", "leave?"],
+                vec!["memory", "search", "when does it leave?", "-c", "trip", "--limit", "3"],
+            ),
+            (
+                vec!["memory", "context", "-c", "trip", "--", "-5 degrees?"],
+                vec!["memory", "context", "-c", "trip", "--", "-5 degrees?"],
+            ),
+            (vec!["memory", "title", "trip", "To", "the", "north"], vec!["memory", "title", "trip", "To the north"]),
+            (
+                vec!["memory", "title", "-c", "trip", "To", "the", "north"],
+                vec!["memory", "title", "trip", "To the north"],
+            ),
+            (vec!["memory", "tag", "trip", "long", "term"], vec!["memory", "tag", "trip", "long term"]),
+            (
+                vec!["memory", "append", "-c", "trip", "It", "leaves."],
+                vec!["memory", "append", "-c", "trip", "It leaves."],
+            ),
+        ] {
+            assert_eq!(uniform_line(&given), meant, "{given:?}");
+            assert!(command().try_get_matches_from(&meant).is_ok(), "{meant:?}");
+        }
     }
 
+    /// The store says whether the first of several words is a conversation.
     #[test]
-    fn what_is_written_to_a_conversation_needs_its_quotes() {
-        let given = ["memory", "append", "trip", "The train leaves."];
-        assert_eq!(uniform_line(&given), given);
-        assert!(command().try_get_matches_from(given).is_err());
+    fn the_first_word_before_a_text_may_name_a_conversation() {
+        for (given, meant) in [
+            (vec!["memory", "context", "trip", "when?"], vec!["memory", "context", "--first-word=trip", "when?"]),
+            (
+                vec!["memory", "find", "--limit", "3", "trip", "a", "-b"],
+                vec!["memory", "find", "--first-word=trip", "--limit", "3", "a", "-b"],
+            ),
+            (
+                vec!["memory", "append", "trip", "It leaves."],
+                vec!["memory", "append", "--first-word=trip", "--begins", "It leaves."],
+            ),
+            (vec!["memory", "append", "It", "leaves."], vec!["memory", "append", "--first-word=It", "leaves."]),
+            (vec!["memory", "ask", "It leaves.", "or not"], vec!["memory", "ask", "It leaves. or not"]),
+            (vec!["memory", "search", "when"], vec!["memory", "search", "when"]),
+        ] {
+            assert_eq!(uniform_line(&given), meant, "{given:?}");
+        }
     }
 }

@@ -4,58 +4,82 @@ use std::fmt::Write;
 
 use clap::Command;
 
+use crate::output::width;
+
 /// The heading of the options that every command takes.
 pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
-/// The commands by purpose, each once.
-const GROUPS: [(&str, &[&str]); 8] = [
-    ("Begin", &["demo", "append", "import", "add", "hook", "watch", "help"]),
-    ("Ask", &["chat", "ask", "context", "search", "find", "replay"]),
-    (
-        "Read and arrange",
-        &["list", "sessions", "resume", "facts", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"],
-    ),
-    ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
+/// The commands by purpose, each once: those of the first page, and those that only `memory help all` lists.
+const GROUPS: [(&str, &[&str], &[&str]); 8] = [
+    ("First steps", &["demo", "import", "search", "context", "show", "chat", "ask"], &[]),
+    ("Write", &["append", "add", "set"], &["fork"]),
+    ("Read", &["list", "expand", "find", "browse", "facts", "summaries"], &["replay"]),
+    ("Agents", &["hook", "mcp"], &["watch", "bridge"]),
     (
         "Privacy",
-        &[
-            "disable",
-            "enable",
-            "provenance",
-            "quarantine",
-            "retention",
-            "erase",
-            "forget",
-            "receipt",
-            "encrypt",
-            "decrypt",
-        ],
+        &["disable", "erase", "retention", "encrypt"],
+        &["enable", "quarantine", "provenance", "receipt", "decrypt"],
     ),
-    ("Models and strategies", &["index", "summaries", "resummarize", "model", "plugins"]),
-    ("Serve", &["mcp", "bridge"]),
-    ("Set up", &["config", "completions", "man"]),
+    ("Keep", &["stats", "verify", "doctor", "backup", "export"], &["restore", "vacuum", "prove", "verify-proof"]),
+    ("Set up", &["config", "model", "help"], &["index", "resummarize", "plugins", "completions", "man"]),
+    (OLD, &[], &["sessions", "resume", "title", "tag", "mark", "pin", "forget"]),
 ];
 
-/// The command, whose help has its subcommands in groups.
+/// The heading of commands whose work others do now.
+const OLD: &str = "Older names, which go on working (list, show --state, set, erase)";
+
+/// The command, whose help has its first subcommands in groups.
 pub(super) fn grouped(command: Command) -> Command {
+    let groups = groups(&command, false);
+    with_list(command, &groups, &format!("`memory {ALL}` lists all commands"))
+}
+
+/// The same command, whose help has all subcommands in groups.
+pub(super) fn all(command: Command) -> Command {
+    let groups = groups(&command, true);
+    with_list(command, &groups, &format!("`memory {FIRST}` lists the first ones"))
+}
+
+fn with_list(command: Command, groups: &str, hint: &str) -> Command {
+    let hint = format!(
+        "{hint}, `memory COMMAND --help` shows the options of a command, `memory {OPTIONS}` those of every command."
+    );
+    let hint = filled(&hint, "", "");
+    command.help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n{hint}\n"))
+}
+
+/// The commands with what they do, under their headings.
+fn groups(command: &Command, has_all: bool) -> String {
     let mut groups = String::new();
-    for (heading, names) in GROUPS {
+    for (heading, first, more) in GROUPS {
+        // Some builds leave some commands out.
+        let is_there = |name: &&&str| **name == "help" || command.find_subcommand(name).is_some();
+        let more = more.iter().filter(|_| has_all);
+        let names: Vec<_> = first.iter().chain(more).filter(is_there).collect();
+        if names.is_empty() {
+            continue;
+        }
         // Writing to a string cannot fail.
         let _ = writeln!(groups, "\n{heading}:");
-        // Some builds leave some commands out.
-        for name in names.iter().filter(|name| **name == "help" || command.find_subcommand(name).is_some()) {
+        for name in names {
             let about = match command.find_subcommand(name).and_then(Command::get_about) {
                 Some(about) => about.to_string(),
                 None => "Print this list, or the help of a command".to_owned(),
             };
-            let _ = writeln!(groups, "  {name:12}  {about}");
+            let _ = writeln!(groups, "{}", filled(&about, &format!("  {name:12}  "), "                "));
         }
     }
-    let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n`memory COMMAND --help` shows the options of a \
-         command, `memory {OPTIONS}` those of every command.\n"
-    );
-    command.help_template(template)
+    groups
+}
+
+/// A text that is wrapped as clap wraps its own.
+fn filled(text: &str, first: &str, further: &str) -> String {
+    const MOST: u16 = 100;
+    let options = textwrap::Options::new(usize::from(width().min(MOST)))
+        .initial_indent(first)
+        .subsequent_indent(further)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options)
 }
 
 /// The same command, whose help leaves the options of every command to `memory help options`: they are longer than what
@@ -73,8 +97,45 @@ pub(super) fn options(program: Command) -> Command {
     program.help_template(format!("{GLOBAL_OPTIONS}:\n\n{{options}}\n"))
 }
 
-/// Words that ask for the options of every command.
+/// Words that ask for the options of every command, for all commands and for the first ones.
 const OPTIONS: &str = "help options";
+const ALL: &str = "help all";
+const FIRST: &str = "help";
+
+/// Words that other programs have for what a command does.
+const MEANINGS: [(&[&str], &[&str]); 17] = [
+    (&["delete", "rm", "remove", "del", "purge", "wipe"], &["erase", "disable"]),
+    (&["history", "log", "cat", "get", "print", "read", "view"], &["show"]),
+    (&["recall", "query", "lookup", "retrieve", "remember"], &["search", "context"]),
+    (&["grep", "regex"], &["find"]),
+    (&["ls", "conversations"], &["list"]),
+    (&["write", "save", "store", "insert", "put", "say", "note"], &["append", "add"]),
+    (&["load", "ingest", "read-files"], &["import"]),
+    (&["dump"], &["export", "backup"]),
+    (&["prompt", "view-of"], &["context"]),
+    (&["talk", "start", "run"], &["chat", "ask"]),
+    (&["rename", "label", "archive", "edit"], &["set"]),
+    (&["init", "setup", "configure", "settings"], &["config", "demo"]),
+    (&["status", "info", "usage", "size"], &["stats"]),
+    (&["check", "fsck", "repair", "fix"], &["verify", "doctor"]),
+    (&["gc", "clean", "compact", "prune"], &["vacuum", "retention"]),
+    (&["serve", "server"], &["mcp"]),
+    (&["summary", "summarize"], &["summaries"]),
+];
+
+/// The commands that a word which is none may mean: those of near names, or else of its meaning.
+pub(super) fn meant(command: &Command, word: &str) -> Vec<String> {
+    let names: Vec<_> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let by_meaning = MEANINGS.iter().find(|(words, _)| words.contains(&word.to_lowercase().as_str()));
+    match by_meaning {
+        Some((_, meant)) => meant
+            .iter()
+            .filter(|name| names.iter().any(|known| known == *name))
+            .map(|name| (*name).to_owned())
+            .collect(),
+        None => memory_core::text::nearest(word, &names, String::as_str),
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -84,18 +145,43 @@ mod tests {
     use crate::cli::command;
 
     #[test]
-    fn every_command_is_in_one_group_of_the_help() {
+    fn every_command_is_in_one_group_of_the_help_and_the_first_page_is_short() {
         let mut command = command();
         command.build();
-        let listed: Vec<_> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let listed: Vec<_> = GROUPS.iter().flat_map(|(_, first, more)| first.iter().chain(*more).copied()).collect();
         let commands: BTreeSet<_> = command.get_subcommands().map(Command::get_name).collect();
         assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), commands);
         assert_eq!(listed.len(), commands.len(), "none is listed twice");
-        let help = command.render_long_help().to_string();
-        for (heading, names) in GROUPS {
-            assert!(help.contains(&format!("\n{heading}:\n  {} ", names[0])), "{help}");
+        let first = command.render_long_help().to_string();
+        let names = |help: &str| help.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).count();
+        assert!(names(&first) <= 30, "{first}");
+        let all = all(command).render_long_help().to_string();
+        assert_eq!(names(&all), listed.len(), "{all}");
+        for (heading, names, _) in GROUPS.iter().filter(|(_, names, _)| !names.is_empty()) {
+            assert!(first.contains(&format!("\n{heading}:\n  {} ", names[0])), "{first}");
         }
-        assert!(help.contains("  search        Find the messages that answer a question best\n"), "{help}");
+        assert!(first.contains("  search        Find the messages that answer a question best\n"), "{first}");
+    }
+
+    #[test]
+    fn a_word_that_is_no_command_suggests_those_that_it_may_mean() {
+        let command = command();
+        for (word, expected) in [
+            ("serach", &["search"][..]),
+            ("delete", &["erase", "disable"]),
+            ("rm", &["erase", "disable"]),
+            ("history", &["show"]),
+            ("recall", &["search", "context"]),
+            ("imprt", &["import"]),
+            ("nope", &[]),
+            ("xyzzy", &[]),
+        ] {
+            assert_eq!(meant(&command, word), expected, "{word}");
+        }
+        for (words, meant) in MEANINGS {
+            assert!(meant.iter().all(|name| command.find_subcommand(name).is_some()), "{meant:?}");
+            assert!(words.iter().all(|word| command.find_subcommand(word).is_none()), "{words:?}");
+        }
     }
 
     /// The command's own options are shown, and a line says how to see those of every command.

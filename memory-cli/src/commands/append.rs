@@ -37,12 +37,18 @@ const MOST_BYTES: usize = 64 << 20;
 /// by `memory context` and `memory index`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The text of the message; standard input without it, up to its end and without its last line end
+    /// The text of the message, also after the name of its conversation; standard input without it, up to its end and
+    /// without its last line end
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     /// The conversation, by its whole name; one of a new name begins [default: the only one]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<ConversationId>,
+    #[command(flatten)]
+    word: resolve::FirstWord,
+    /// The first word names the conversation, also a new one
+    #[arg(long, hide = true)]
+    begins: bool,
     /// Who said it
     #[arg(long, value_name = "ROLE", default_value = "user", value_parser = filter::role())]
     role: Role,
@@ -79,10 +85,10 @@ pub(crate) struct Answer<'a> {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
-    let message = args.message(output)?;
-    let kept = match args.append(message.clone(), globals).await {
+    let text = args.text(output)?;
+    let kept = match args.append(&text, globals).await {
         // The store was encrypted or decrypted after it was opened, and nothing was appended.
-        Err(error) if failure::must_open_again(&error) => args.append(message, globals).await,
+        Err(error) if failure::must_open_again(&error) => args.append(&text, globals).await,
         kept => kept,
     };
     let (id, appended, nodes) = kept?;
@@ -102,13 +108,18 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 impl Args {
     /// Appends the message; returns its conversation, its place there, and the number of messages.
-    async fn append(&self, message: Message, globals: &Globals) -> anyhow::Result<(ConversationId, Appended, u64)> {
+    async fn append(&self, text: &str, globals: &Globals) -> anyhow::Result<(ConversationId, Appended, u64)> {
         // Without a name, a conversation must exist, and so must the store.
-        let access = if self.conversation.is_some() { Access::Write } else { Access::Existing };
+        let access = if self.conversation.is_some() || self.begins { Access::Write } else { Access::Existing };
         let config = globals.config(access)?.without_model();
+        // What is wrong with the message is said before anything is opened.
+        let mut message = self.message(text)?;
         let runtime = open(&config)?;
         news::print(globals.output, &news::of_key(&runtime, &config));
-        let id = self.id(&runtime).await?;
+        let (id, whole) = self.place(&runtime, text, globals.output).await?;
+        if whole != text {
+            message = self.message(&whole)?;
+        }
         let conversation = runtime.memory.conversation(id.clone());
         let appended = match &self.at {
             None => conversation.append(message).await?,
@@ -132,29 +143,37 @@ impl Args {
         Ok((id, appended, state.nodes))
     }
 
-    async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
-        match &self.conversation {
-            Some(id) => Ok(id.clone()),
-            None => resolve::conversation(runtime, None).await,
+    /// The conversation, and the text without its name.
+    async fn place(&self, runtime: &Parts, text: &str, output: Output) -> anyhow::Result<(ConversationId, String)> {
+        if let Some(id) = &self.conversation {
+            return Ok((id.clone(), text.to_owned()));
+        }
+        let (named, whole) = self.word.of(&runtime.memory, text, output).await?;
+        match (named, self.word.word()) {
+            (Some(id), _) => Ok((id, whole)),
+            (None, Some(new)) if self.begins => Ok((ConversationId::new(new)?, text.to_owned())),
+            _ => Ok((resolve::conversation(runtime, None).await?, whole)),
         }
     }
 
-    fn message(&self, output: Output) -> anyhow::Result<Message> {
-        let text = match &self.text {
-            Some(text) => text.clone(),
-            None => {
-                if io::stdin().is_terminal() {
-                    output.note("reading the message from this terminal, up to Ctrl-D");
-                }
-                read(&mut io::stdin().lock())?
-            }
-        };
+    /// The text of the command line or of standard input.
+    fn text(&self, output: Output) -> anyhow::Result<String> {
+        if let Some(text) = &self.text {
+            return Ok(text.clone());
+        }
+        if io::stdin().is_terminal() {
+            output.note("reading the message from this terminal, up to Ctrl-D");
+        }
+        read(&mut io::stdin().lock())
+    }
+
+    fn message(&self, text: &str) -> anyhow::Result<Message> {
         if text.is_empty() {
             return Err(Usage("the message is empty".to_owned()).into());
         }
         let given = MessageMembers {
             role: self.role.as_str(),
-            content: &text,
+            content: text,
             speaker: self.speaker.as_deref(),
             key: self.key.as_ref().map(MessageKey::as_str),
             keep_out_of_summaries: self.keep_out_of_summaries,

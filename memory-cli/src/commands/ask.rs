@@ -24,12 +24,14 @@ use crate::{
 /// kept; 2 no model, or a wrong option; 3 nothing is open; 4 damaged; 5 in use.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The message
+    /// The message, also after the name of its conversation
     #[arg(value_name = "QUESTION", value_parser = resolve::question)]
     question: Option<String>,
     /// The conversation: its name or the beginning of it, its title, or `last`; a new name begins one [default: a new one]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
+    #[command(flatten)]
+    word: resolve::FirstWord,
     #[command(flatten)]
     agent: AgentArgs,
 }
@@ -75,7 +77,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let memory = Builder::of(config).open()?;
     let Some(model) = args.agent.model(&memory)? else { return Ok(()) };
-    let conversation = begun(&memory, args.conversation.as_deref()).await?;
+    let (named, question) = args.word.of(&memory, args.question.as_deref().unwrap_or_default(), globals.output).await?;
+    let named = named.map(|id| id.to_string()).or_else(|| args.conversation.clone());
+    let conversation = begun(&memory, named.as_deref()).await?;
     let mut agent = args.agent.agent(&memory, conversation.clone(), model)?;
     let signals = Signals::listen()?;
     let output = globals.output;
@@ -83,7 +87,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let events: &dyn memory_agent::AgentEvents = live.as_ref().map_or(&(), |live| live);
     let agent = agent.until(signals.begin());
     let turn = match &args.question {
-        Some(question) => agent.run(Message::user(question), events).await?,
+        Some(_) => agent.run(Message::user(&question), events).await?,
         None => agent
             .resume(events)
             .await?
@@ -97,7 +101,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             &turn,
             learned(&conversation, &turn).await?,
         ))?;
-    } else if args.conversation.is_none() {
+    } else if named.is_none() {
         output.note(&format!("in `{}`", conversation.id()));
     }
     match turn.ended {

@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
-    conversation: resolve::One,
+    conversation: resolve::First,
     /// Only this level [default: the top of the tree]
     #[arg(long, value_parser = filter::level(Level::Full))]
     level: Option<Level>,

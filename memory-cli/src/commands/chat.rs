@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Continue a conversation: `last`, its name or the beginning of it, or its title [default: begin a new one]
     #[arg(long = "continue", value_name = "last|ID")]
     again: Option<String>,
+    /// The same, as the first argument or by -c
+    #[arg(value_name = "CONVERSATION", conflicts_with = "again")]
+    conversation: Option<String>,
     #[command(flatten)]
     agent: AgentArgs,
 }
@@ -45,7 +48,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let memory = Builder::of(config).open()?;
     let model = args.agent.model(&memory)?;
     let mut session = Session::begin(memory, model, &args.agent, globals)?;
-    if let Some(name) = &args.again {
+    if let Some(name) = args.again.as_ref().or(args.conversation.as_ref()) {
         session.load(name).await?;
     }
     session.greet()?;

@@ -30,7 +30,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -69,10 +69,11 @@ enum Command {
 
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     match &args.command {
-        Command::Show { changed } => show::run(*changed, globals),
-        Command::Check { file } => check(file.as_ref(), globals),
-        Command::Init { force } => init(Existing::of(*force), globals),
-        Command::Path => path(globals),
+        None => show::run(false, globals),
+        Some(Command::Show { changed }) => show::run(*changed, globals),
+        Some(Command::Check { file }) => check(file.as_ref(), globals),
+        Some(Command::Init { force }) => init(Existing::of(*force), globals),
+        Some(Command::Path) => path(globals),
     }
 }
 

@@ -25,11 +25,13 @@ use crate::{
 /// Prints what a model would be shown for a question.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The question; with --as-of, what would have been shown for it then
+    /// The question, also after the name of the conversation; with --as-of, what would have been shown for it then
     #[arg(value_parser = resolve::question, required_unless_present_any = ["as_of", "turn"])]
     question: Option<String>,
     #[command(flatten)]
     conversation: resolve::One,
+    #[command(flatten)]
+    word: resolve::FirstWord,
     #[command(flatten)]
     others: resolve::Others,
     /// Also recall from earlier conversations that the question mentions by their title or time ("as we discussed in
@@ -87,19 +89,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    match (&args.as_of, &args.question) {
-        (Some(as_of), _) => show_again(args, *as_of, globals).await,
-        (None, question) => show(args, question.as_deref().unwrap_or_default(), globals).await,
+    match &args.as_of {
+        Some(as_of) => show_again(args, *as_of, globals).await,
+        None => show(args, globals).await,
     }
 }
 
 async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Read)?;
     let runtime = open(&config.clone().without_model())?;
-    let id = args.conversation.id(&runtime).await?;
+    let (id, question) = args.asked(&runtime, globals.output).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let last = last_node(&runtime, &id, as_of).await?;
-    let context = match (&args.question, last) {
+    let context = match (&question, last) {
         (Some(_), None) => {
             return Err(Usage("a view was shown for its own question: leave the question out".to_owned()).into());
         }
@@ -159,6 +161,17 @@ pub(super) fn print_past(output: Output, id: &ConversationId, context: &Prompt, 
 }
 
 impl Args {
+    /// The conversation, and the question.
+    async fn asked(&self, runtime: &Parts, output: Output) -> anyhow::Result<(ConversationId, Option<String>)> {
+        let Some(question) = &self.question else { return Ok((self.conversation.id(runtime).await?, None)) };
+        let (named, question) = self.word.of(&runtime.memory, question, output).await?;
+        let id = match named {
+            Some(id) => id,
+            None => self.conversation.id(runtime).await?,
+        };
+        Ok((id, Some(question)))
+    }
+
     /// The messages for a chat model.
     fn request(&self, context: &Prompt) -> ChatRequest {
         self.for_model.as_deref().map_or_else(|| context.messages(), |model| context.messages_for(model))
@@ -193,10 +206,11 @@ impl Args {
     }
 }
 
-async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<()> {
+async fn show(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Update)?;
     let runtime = open(&config)?;
-    let id = args.conversation.id(&runtime).await?;
+    let (id, question) = args.asked(&runtime, globals.output).await?;
+    let question = question.as_deref().unwrap_or_default();
     let conversation = runtime.memory.conversation(id.clone());
     let scope = args.others.scope(&runtime).await?;
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);

@@ -15,13 +15,13 @@ use memory_search::FindRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{receipt, resolve};
+use super::{message, receipt, resolve};
 use crate::{
     Access,
-    failure::{NotFound, Usage},
+    failure::{Listed, NotFound, Usage},
     globals::Globals,
     open,
-    output::{Output, counted},
+    output::{Output, counted, shorten},
 };
 
 /// Removes messages for good, and what came from them, and writes a receipt.
@@ -165,9 +165,11 @@ pub(super) async fn erase(
             output.value(&Answer { plan: &plan, receipt: None })?;
         } else {
             preview(output, &plan)?;
+            beginnings(parts, &plan, output).await?;
         }
         if !is_agreed(output)? {
-            return Err(Usage("nothing was erased: --yes erases it without a question".to_owned()).into());
+            let text = "nothing was erased: --yes erases it without a question".to_owned();
+            return Err(Listed { text, is_missing: false }.into());
         }
     }
     let options = EraseOptions::default().by(how.by.clone()).backups(how.backup.clone());
@@ -179,6 +181,24 @@ pub(super) async fn erase(
     held(output, &plan)?;
     Ok(output.line(&format!("`memory receipt show {}` shows this again, and `verify` checks it", receipt.id))?)
 }
+
+/// Prints the title and the first words of each conversation that is erased as a whole.
+async fn beginnings(parts: &Parts, plan: &ErasurePlan, output: Output) -> anyhow::Result<()> {
+    for target in plan.conversations.iter().filter(|target| target.is_whole) {
+        let conversation = parts.memory.conversation(target.conversation.clone());
+        if let Some(title) = conversation.title().await?.filter(|title| !title.is_derived) {
+            output.line(&format!("  title: {}", title.text))?;
+        }
+        let first = parts.store.readable_nodes(&target.conversation, NodeRange::single(NodeId::FIRST)).await?;
+        for node in &first.nodes {
+            output.line(&format!("  begins: {}", shorten(&message::beginning(node), MOST_BEGINNING)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Most characters of the first message.
+const MOST_BEGINNING: usize = 100;
 
 /// Asks on a terminal; without one nobody agrees.
 fn is_agreed(output: Output) -> io::Result<bool> {

@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{NodeId, NodeRange, proof::MessageProof};
+use memory_core::{NodeRange, SummaryId, proof::MessageProof};
 
 use super::{
     message::{self, Detail},
-    prove, resolve,
+    prove, resolve, show, summaries,
 };
 use crate::{
     Access,
@@ -15,12 +15,12 @@ use crate::{
     open,
 };
 
-/// Prints a message exactly as it was said.
+/// Prints a message exactly as it was said, several of them, or the words of a summary.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The node's number
-    #[arg(value_parser = resolve::node)]
-    node: NodeId,
+    /// The message's number, a run of them such as 5-7, or a summary by its number, such as s5
+    #[arg(value_name = "NODE", value_parser = place)]
+    place: Place,
     #[command(flatten)]
     conversation: resolve::One,
     /// Print a proof that it is the message that was said, for `verify-proof`
@@ -34,16 +34,46 @@ pub(crate) struct Args {
     disabled: bool,
 }
 
+/// What is printed.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Messages(NodeRange),
+    Summary(SummaryId),
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    match text.starts_with('s') {
+        true => resolve::summary(text).map(Place::Summary),
+        false => resolve::nodes(text).map(Place::Messages),
+    }
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
-    let mut node = conversation.expand(args.node).await?;
+    let asked = match args.place {
+        Place::Messages(nodes) if nodes.count() == 1 => nodes.first(),
+        _ if args.proof || args.disabled => {
+            return Err(Usage("--proof and --disabled are about one message".to_owned()).into());
+        }
+        Place::Summary(summary) => {
+            return summaries::print_whole(&conversation, summary, args.raw, globals.output).await;
+        }
+        Place::Messages(_) if args.raw => {
+            return Err(Usage("--raw prints one message or summary".to_owned()).into());
+        }
+        Place::Messages(nodes) => {
+            let asked = show::Asked { nodes: Some(nodes), limit: nodes.count(), whole: true };
+            return show::messages(&runtime, &id, asked, globals.output).await;
+        }
+    };
+    let mut node = conversation.expand(asked).await?;
     if node.is_disabled && args.disabled {
-        let whole = conversation.whole_messages(NodeRange::single(args.node)).await?;
-        node = whole.into_iter().next().with_context(|| format!("node {} cannot be read", args.node))?;
+        let whole = conversation.whole_messages(NodeRange::single(asked)).await?;
+        node = whole.into_iter().next().with_context(|| format!("node {asked} cannot be read"))?;
     } else if node.is_disabled {
-        let shown = format!("message {} is disabled: --disabled prints it", args.node);
+        let shown = format!("message {asked} is disabled: --disabled prints it");
         if args.proof {
             return Err(Usage(shown).into());
         }
@@ -56,9 +86,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return prove::print(globals.output, &proof.into());
     }
     if globals.output.json && !args.raw {
-        let found = conversation.details(NodeRange::single(args.node)).await?;
-        let mut details =
-            found.nodes.into_iter().next().with_context(|| format!("node {} cannot be read", args.node))?;
+        let found = conversation.details(NodeRange::single(asked)).await?;
+        let mut details = found.nodes.into_iter().next().with_context(|| format!("node {asked} cannot be read"))?;
         if node.is_disabled {
             details.node = node;
         }

@@ -52,7 +52,7 @@ fn shape() -> impl TypedValueParser<Value = Shape> {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
-    conversation: resolve::One,
+    conversation: resolve::First,
     /// Every conversation, each to a file of its name in the directory that --output names
     #[arg(long, requires = "output", conflicts_with = "conversation")]
     all: bool,

@@ -8,7 +8,8 @@ pub(super) use self::print::{ledger as print_ledger, line};
 use std::num::NonZeroUsize;
 
 use clap::{Args as ClapArgs, Subcommand};
-use memory_core::{Timestamp, port::Scope};
+use memory::parts::Parts;
+use memory_core::{ConversationId, Timestamp, port::Scope};
 use memory_hooks::{EntryId, EntryKind, LedgerEntry, LedgerRequest, Which};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,6 +71,8 @@ struct Search {
     #[arg(value_parser = resolve::question)]
     question: String,
     #[command(flatten)]
+    word: resolve::FirstWord,
+    #[command(flatten)]
     of: Of,
     #[command(flatten)]
     status: Status,
@@ -82,8 +85,10 @@ struct Search {
 #[derive(Debug, ClapArgs)]
 struct History {
     /// An entry by its id, or words that find one
-    #[arg(value_name = "ID|WORDS", value_parser = resolve::question)]
+    #[arg(value_name = "ENTRY|WORDS", value_parser = resolve::question)]
     subject: String,
+    #[command(flatten)]
+    word: resolve::FirstWord,
     #[command(flatten)]
     conversation: resolve::OneOrAll,
 }
@@ -118,8 +123,11 @@ pub(crate) struct Chain {
 }
 
 impl Of {
-    async fn scope(&self, parts: &memory::parts::Parts) -> anyhow::Result<Scope> {
-        Ok(Scope::only(self.conversation.ids(parts).await?))
+    async fn scope(&self, parts: &Parts, named: Option<ConversationId>) -> anyhow::Result<Scope> {
+        Ok(match named {
+            Some(id) => Scope::one(&id),
+            None => Scope::only(self.conversation.ids(parts).await?),
+        })
     }
 }
 
@@ -141,8 +149,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         None => list(&args.list, globals).await,
         Some(Command::List(args)) => list(args, globals).await,
         Some(Command::Search(args)) => {
-            let request = args.status.request(&args.of, args.limit).question(args.question.clone());
-            shown(&args.of, &request, globals).await
+            let parts = open(&globals.config(Access::Read)?.without_model())?;
+            let (named, question) = args.word.of(&parts.memory, &args.question, globals.output).await?;
+            let request = args.status.request(&args.of, args.limit).question(question);
+            shown(&parts, args.of.scope(&parts, named).await?, &request, globals).await
         }
         Some(Command::History(args)) => history(args, globals).await,
         Some(Command::Add(args)) => change::add(args, globals).await,
@@ -154,12 +164,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 async fn list(args: &List, globals: &Globals) -> anyhow::Result<()> {
-    shown(&args.of, &args.status.request(&args.of, args.limit), globals).await
+    let parts = open(&globals.config(Access::Read)?.without_model())?;
+    let scope = args.of.scope(&parts, None).await?;
+    shown(&parts, scope, &args.status.request(&args.of, args.limit), globals).await
 }
 
-async fn shown(of: &Of, request: &LedgerRequest, globals: &Globals) -> anyhow::Result<()> {
-    let parts = open(&globals.config(Access::Read)?.without_model())?;
-    let ledger = parts.memory.ledger(&of.scope(&parts).await?, request).await?;
+async fn shown(parts: &Parts, scope: Scope, request: &LedgerRequest, globals: &Globals) -> anyhow::Result<()> {
+    let ledger = parts.memory.ledger(&scope, request).await?;
     if globals.output.json {
         return Ok(globals.output.value(&ledger)?);
     }
@@ -169,18 +180,22 @@ async fn shown(of: &Of, request: &LedgerRequest, globals: &Globals) -> anyhow::R
 async fn history(args: &History, globals: &Globals) -> anyhow::Result<()> {
     let parts = open(&globals.config(Access::Read)?.without_model())?;
     let all = LedgerRequest::default().which(Which::All);
-    let id = args.subject.parse::<EntryId>().ok();
-    let (ledger, conversation, id) = match id {
+    let (first, subject) = args.word.of(&parts.memory, &args.subject, globals.output).await?;
+    let named = first.map_or(args.conversation.named(&parts).await?, Some);
+    let (ledger, conversation, id) = match subject.parse::<EntryId>().ok() {
         Some(id) => {
-            let conversation = match args.conversation.named(&parts).await? {
+            let conversation = match named {
                 Some(named) => named,
                 None => resolve::conversation(&parts, None).await?,
             };
             (parts.memory.ledger(&Scope::one(&conversation), &all).await?, conversation, id)
         }
         None => {
-            let scope = Scope::only(args.conversation.ids(&parts).await?);
-            let best = parts.memory.ledger(&scope, &all.clone().question(args.subject.clone()).limit(1)).await?;
+            let scope = match &named {
+                Some(id) => Scope::one(id),
+                None => Scope::only(resolve::all(&parts).await?),
+            };
+            let best = parts.memory.ledger(&scope, &all.clone().question(subject).limit(1)).await?;
             let best = best.entries.into_iter().next();
             let LedgerEntry { conversation, id, .. } =
                 best.ok_or_else(|| NotFound("no entry has these words".into()))?;

@@ -28,7 +28,7 @@ use crate::{
 /// Finds text by a regular expression.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The regular expression
+    /// The regular expression, also after the name of its conversation
     pattern: String,
     #[command(flatten)]
     conversations: resolve::SeveralOrAll,
@@ -79,7 +79,8 @@ struct Excerpt {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let conversations: BTreeSet<_> = args.conversations.ids(&runtime).await?.into_iter().collect();
+    let (conversations, pattern) = args.conversations.ids(&runtime, &args.pattern, globals.output).await?;
+    let conversations: BTreeSet<_> = conversations.into_iter().collect();
     let range = match (args.from, args.to) {
         (None, None) => None,
         (from, to) => {
@@ -90,11 +91,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let max_time = Duration::from_secs(args.max_seconds);
     let scope = Scope::only(conversations.iter().cloned().collect());
-    let request = FindRequest::new(&args.pattern, scope)
-        .range(range)
-        .limit(args.limit)
-        .max_time(max_time)
-        .disabled(args.disabled);
+    let request =
+        FindRequest::new(&pattern, scope).range(range).limit(args.limit).max_time(max_time).disabled(args.disabled);
     let mut found = find(&*runtime.store, &request).await.map_err(explained)?;
     let excerpts = excerpts(&*runtime.store, &mut found, args.context).await?;
     let output = globals.output;
@@ -114,8 +112,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let answer = Answer { conversations: &conversations, found: &found, excerpts };
         return Ok(output.value(&Noted { answer, notices: &news })?);
     }
-    let prefix =
-        |id: &ConversationId, sign| if conversations.len() > 1 { format!("{id}{sign}") } else { String::new() };
+    let names = resolve::ShownNames::of(&runtime).await?;
+    let prefix = |id: &ConversationId, sign| {
+        if conversations.len() > 1 { format!("{}{sign}", names.name(id)) } else { String::new() }
+    };
     if args.context == 0 {
         let before = |one: &Match| format!("{}{}:{}: ", prefix(&one.conversation, ":"), one.node, one.line);
         found.matches.iter().try_for_each(|one| mark(output, &before(one), one))?;

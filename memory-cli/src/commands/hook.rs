@@ -38,7 +38,7 @@ const LARGEST_EVENT: u64 = 64 << 20;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -51,6 +51,13 @@ enum Command {
     Install(install::Args),
     /// Take that back; hooks of others and all other settings stay as they are
     Uninstall(install::Args),
+}
+
+impl Args {
+    /// True without a command, for which help is printed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.command.is_none()
+    }
 }
 
 /// Takes what is new in the transcript that an event names. It embeds and summarizes nothing: `memory index` embeds
@@ -95,10 +102,11 @@ pub(crate) fn never_fails(args: &[std::ffi::OsString]) -> bool {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (agent, call) = match &args.command {
-        Command::Install(args) => return install::install(args, globals),
-        Command::Uninstall(args) => return install::uninstall(args, globals),
-        Command::ClaudeCode(call) => (Agent::ClaudeCode, call),
-        Command::Codex(call) => (Agent::Codex, call),
+        None => return Ok(()),
+        Some(Command::Install(args)) => return install::install(args, globals),
+        Some(Command::Uninstall(args)) => return install::uninstall(args, globals),
+        Some(Command::ClaudeCode(call)) => (Agent::ClaudeCode, call),
+        Some(Command::Codex(call)) => (Agent::Codex, call),
     };
     match answer(agent, call, globals).await {
         Err(error) if !call.strict => {

@@ -6,6 +6,7 @@ mod refused;
 mod transcripts;
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -201,7 +202,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             }
             CheckedFile::Transcripts(files) => {
                 let imported = capture.import_files(files, after, &output).await?;
-                all.extend(imported.into_iter().map(Imported::from));
+                let by_file: BTreeSet<_> = files.named_by_files().map(|(id, _)| id).collect();
+                all.extend(imported.into_iter().map(|one| {
+                    let is_by_file = args.conversation.is_none() && by_file.contains(&one.id);
+                    let other = News::other_file(&one).filter(|_| is_by_file);
+                    let mut imported = Imported::from(one);
+                    imported.news.extend(other);
+                    imported
+                }));
                 transcripts.extend(files.files().iter().cloned());
             }
             CheckedFile::Jsonl(id, file) => {
@@ -217,6 +225,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 let mut imported = Imported::from(appender.finish(after).await?);
                 let news = News::mended(id, file.mended);
                 imported.news.extend((file.mended > 0).then_some(news));
+                let is_by_file = args.conversation.is_none() && !args.again;
+                let other = News::other_file(&imported.report).filter(|_| is_by_file);
+                imported.news.extend(other);
                 all.push(imported);
             }
         }
@@ -389,7 +400,6 @@ fn print(
     if all.is_empty() {
         return Ok(transcripts.iter().try_for_each(|files| transcripts::print(files, output))?);
     }
-    let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     let shown = all.len().min(MOST_ROWS);
     let rows = all.iter().take(shown).map(|Imported { report: i, .. }| {
         [
@@ -398,13 +408,10 @@ fn print(
             grouped(i.new as u64),
             grouped(i.stats.tokens),
             grouped(i.stats.view_tokens),
-            seconds(i.append),
-            seconds(i.compact),
-            seconds(i.index),
         ]
     });
-    let header = ["conversation", "read", "new", "tokens", "view", "append s", "compact s", "embed s"];
-    output.table(header, rows)?;
+    let header = ["conversation", "messages", "new", "tokens", "smallest view"];
+    output.table_without(header, rows, &["smallest view", "tokens"])?;
     if shown < all.len() {
         output.note(&format!("and {} more conversations; --json lists all", grouped((all.len() - shown) as u64)));
     }
@@ -428,8 +435,8 @@ fn print(
         let rate = (read as f64 / time.as_secs_f64().max(1e-9)) as u64;
         grouped(rate)
     };
-    let with = if embed { format!(", {}/s with it", rate(with)) } else { String::new() };
+    let with = if embed { format!(", {}/s with the indexes of search", rate(with)) } else { String::new() };
     let read = counted(read as u64, "message", "messages");
-    output.note(&format!("{read} read, {}/s without embedding{with}", rate(without)));
+    output.note(&format!("{read} read and summarized at {}/s{with}", rate(without)));
     Ok(())
 }

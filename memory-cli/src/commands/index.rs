@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
-    conversations: resolve::OneOrAll,
+    conversations: resolve::FirstOrAll,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

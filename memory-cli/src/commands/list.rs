@@ -7,7 +7,7 @@ use memory::parts::Parts;
 use memory_core::{ConversationId, Mark};
 use memory_hooks::{ListOptions, ListedConversation};
 
-use super::resolve;
+use super::resolve::{self, ShownNames};
 use crate::{
     Access,
     globals::Globals,
@@ -20,6 +20,9 @@ use crate::{
 /// A title that nobody set follows from the first message, and is in brackets.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
+    /// One conversation alone: its name or the beginning of it, its title, or `last`; also by -c [default: all]
+    #[arg(value_name = "CONVERSATION")]
+    conversation: Option<String>,
     /// Only conversations with this tag; if several are given, with all of them
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
@@ -47,7 +50,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .archived(args.archived)
         .documents(args.documents)
         .limit(args.limit.get());
-    let listing = runtime.memory.list(options).await?;
+    let mut listing = runtime.memory.list(options).await?;
+    if let Some(name) = &args.conversation {
+        let id = resolve::conversation(&runtime, Some(name)).await?;
+        (listing.conversations, listing.more, listing.archived) = (vec![listed(&runtime, &id).await?], 0, 0);
+    }
     let output = globals.output;
     let news = news::of_erasure(&runtime, &config).await;
     if output.json {
@@ -62,9 +69,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             "no conversation yet"
         })?;
     } else {
-        output.table(
+        let names = ShownNames::of(&runtime).await?;
+        output.table_without(
             ["conversation", "title", "messages", "tokens", "last said", "tags"],
-            listing.conversations.iter().map(row),
+            listing.conversations.iter().map(|one| row(one, &names)),
+            &["tokens", "tags", "messages"],
         )?;
     }
     news::print(output, &news);
@@ -77,13 +86,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn row(ListedConversation { state, title, .. }: &ListedConversation) -> [String; 6] {
+pub(super) fn row(listed: &ListedConversation, names: &ShownNames) -> [String; 6] {
+    let ListedConversation { state, title, .. } = listed;
     let title =
         title.as_ref().map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() });
     let marks = Mark::ALL.into_iter().filter(|mark| state.is_marked(*mark)).map(|mark| format!("({mark})"));
     let marks = state.is_erased().then(|| "(erased)".to_owned()).into_iter().chain(marks);
     [
-        state.id.to_string(),
+        names.name(&state.id),
         title.unwrap_or_default(),
         grouped(state.nodes),
         grouped(state.tokens),

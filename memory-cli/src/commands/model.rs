@@ -17,7 +17,7 @@ use crate::{globals::Globals, output::Output};
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -41,18 +41,19 @@ enum Command {
 impl Args {
     /// True if the command works on all conversations of a store.
     pub(crate) fn is_of_the_whole_store(&self) -> bool {
-        matches!(self.command, Command::Migrate(_))
+        matches!(self.command, Some(Command::Migrate(_)))
     }
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     match &args.command {
-        Command::List(args) => list::run(args, globals),
-        Command::Fetch(args) => fetch::run(args, globals),
-        Command::Convert(args) => convert::run(args, globals),
-        Command::Test(args) => test::run(args, globals).await,
-        Command::Compare(args) => compare::run(args, globals).await,
-        Command::Migrate(args) => migrate::run(args, globals).await,
+        None => list::run(&list::Args {}, globals),
+        Some(Command::List(args)) => list::run(args, globals),
+        Some(Command::Fetch(args)) => fetch::run(args, globals),
+        Some(Command::Convert(args)) => convert::run(args, globals),
+        Some(Command::Test(args)) => test::run(args, globals).await,
+        Some(Command::Compare(args)) => compare::run(args, globals).await,
+        Some(Command::Migrate(args)) => migrate::run(args, globals).await,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::globals::Globals;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -27,9 +27,10 @@ enum Command {
 
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     match &args.command {
-        Command::List(args) => list::run(args, globals),
-        Command::Info(args) => list::info(args, globals),
-        Command::Check(args) => check::run(args, globals),
+        None => list::run(&list::Args {}, globals),
+        Some(Command::List(args)) => list::run(args, globals),
+        Some(Command::Info(args)) => list::info(args, globals),
+        Some(Command::Check(args)) => check::run(args, globals),
     }
 }
 

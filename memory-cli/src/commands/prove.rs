@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
-    conversation: resolve::One,
+    conversation: resolve::First,
     /// The earlier root, as `verify` printed it
     #[arg(long, value_name = "ROOT")]
     from: Hash,

@@ -13,14 +13,14 @@ use crate::{
     failure::{Damage, NotFound, Usage},
     globals::Globals,
     open,
-    output::{Output, counted, grouped},
+    output::{Output, counted, grouped, moment},
 };
 
 /// Lists, shows and checks the receipts of what was erased.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,9 +53,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let receipts = erasing::receipts(&parts, &config).await?;
     let output = globals.output;
     match &args.command {
-        Command::List if output.json => output.value(&Answer { receipts: &receipts })?,
-        Command::List if receipts.is_empty() => output.line("nothing was erased with a receipt")?,
-        Command::List => {
+        None | Some(Command::List) if output.json => output.value(&Answer { receipts: &receipts })?,
+        None | Some(Command::List) if receipts.is_empty() => output.line("nothing was erased with a receipt")?,
+        None | Some(Command::List) => {
             for receipt in &receipts {
                 let found = if !receipt.is_clean() {
                     "something was left"
@@ -68,17 +68,17 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 output.line(&format!(
                     "{}  {}  {} of {}{owner}, {found}",
                     receipt.id,
-                    receipt.at,
+                    moment(receipt.at),
                     counted(receipt.messages(), "message", "messages"),
                     counted(receipt.conversations.len() as u64, "conversation", "conversations")
                 ))?;
             }
         }
-        Command::Show(one) => {
+        Some(Command::Show(one)) => {
             let receipt = one.of(&receipts)?;
             if output.json { output.value(receipt)? } else { print(output, receipt)? }
         }
-        Command::Verify(one) => {
+        Some(Command::Verify(one)) => {
             let id = one.of(&receipts)?.id;
             let check = erasing::check_receipt(&parts, &config, id).await?;
             return verified(output, id, &check);
@@ -124,7 +124,7 @@ pub(super) fn print(output: Output, receipt: &Receipt) -> io::Result<()> {
     output.line(&format!("receipt {}", receipt.id))?;
     let by = if receipt.by.is_empty() { String::new() } else { format!(" by {}", receipt.by) };
     let owner = receipt.owner.as_ref().map_or_else(String::new, |owner| format!(" for {owner}"));
-    output.line(&format!("erased {}{by}{owner}, completed {}", receipt.at, receipt.done))?;
+    output.line(&format!("erased {}{by}{owner}, completed {}", moment(receipt.at), moment(receipt.done)))?;
     for one in &receipt.conversations {
         let ErasedConversation { conversation, nodes, notes, is_whole, leaves, root_before, root_after, .. } = one;
         let messages: u64 = nodes.iter().map(|run| run.count()).sum();

@@ -16,7 +16,7 @@ use crate::{
     failure::Damage,
     globals::Globals,
     open,
-    output::{Of, grouped, shorten},
+    output::{Of, grouped, moment, shorten},
 };
 
 /// Views that are read at once.
@@ -83,7 +83,7 @@ fn list(id: &ConversationId, views: &[View], globals: &Globals) -> anyhow::Resul
         let Pieces { messages, summaries, recalled, .. } = Pieces::of(view);
         [
             view.id.to_string(),
-            view.body.at.to_string(),
+            moment(view.body.at),
             grouped(view.body.nodes),
             grouped(u64::from(view.body.tokens)),
             grouped(summaries),
@@ -93,7 +93,7 @@ fn list(id: &ConversationId, views: &[View], globals: &Globals) -> anyhow::Resul
         ]
     });
     let header = ["view", "shown", "messages", "tokens", "summaries", "verbatim", "recalled", "question"];
-    output.table(header, rows)?;
+    output.table_without(header, rows, &["verbatim", "recalled", "summaries"])?;
     Ok(())
 }
 

@@ -7,24 +7,23 @@ use memory_core::{
     port::{ConversationState, Conversations},
 };
 
-use crate::failure::{Damage, NotFound, Usage};
+use memory_hooks::{Memory, MemoryError};
+
+use crate::{
+    failure::{Damage, NotFound, Usage},
+    output::{Output, is_screen},
+};
 
 /// The conversation of a command.
 #[derive(Debug, Args)]
 pub(super) struct One {
     /// The conversation: its name or the beginning of it, its title, or `last`; also without -c as the first argument
-    /// before numbers [default: the only one]
+    /// [default: the only one]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
 }
 
 impl One {
-    /// True if a conversation was named.
-    #[cfg(feature = "tui")]
-    pub(super) const fn is_named(&self) -> bool {
-        self.conversation.is_some()
-    }
-
     pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
         conversation(runtime, self.conversation.as_deref()).await
     }
@@ -39,21 +38,27 @@ pub(super) struct First {
 }
 
 impl First {
+    /// True if a conversation was named.
+    #[cfg(feature = "tui")]
+    pub(super) const fn is_named(&self) -> bool {
+        self.conversation.is_some()
+    }
+
     pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
         let Some(name) = &self.conversation else { return only(runtime, "as the first argument").await };
         conversation(runtime, Some(name)).await
     }
 }
 
-/// The conversations of a command.
+/// The conversation of a command, as its first argument; all without it.
 #[derive(Debug, Args)]
-pub(super) struct OneOrAll {
-    /// One conversation alone: its name or the beginning of it, its title, or `last` [default: all]
-    #[arg(long, short, value_name = "ID")]
+pub(super) struct FirstOrAll {
+    /// One conversation alone: its name or the beginning of it, its title, or `last`; also by -c [default: all]
+    #[arg(value_name = "CONVERSATION")]
     conversation: Option<String>,
 }
 
-impl OneOrAll {
+impl FirstOrAll {
     /// The named conversation, if any.
     pub(super) async fn named(&self, runtime: &Parts) -> anyhow::Result<Option<ConversationId>> {
         match &self.conversation {
@@ -71,6 +76,61 @@ impl OneOrAll {
     }
 }
 
+/// The conversation of a command, or all, where a text may come first.
+#[derive(Debug, Args)]
+pub(super) struct OneOrAll {
+    /// One conversation alone: its name or the beginning of it, its title, or `last` [default: all]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+impl OneOrAll {
+    /// The named conversation, if any.
+    pub(super) async fn named(&self, runtime: &Parts) -> anyhow::Result<Option<ConversationId>> {
+        FirstOrAll { conversation: self.conversation.clone() }.named(runtime).await
+    }
+
+    /// The named conversation, or all.
+    pub(super) async fn ids(&self, runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
+        FirstOrAll { conversation: self.conversation.clone() }.ids(runtime).await
+    }
+}
+
+/// The first of several words that no quotes hold together. It names the conversation if one has this name, or an id
+/// that begins so; otherwise it belongs to the text.
+#[derive(Debug, Args)]
+pub(super) struct FirstWord {
+    #[arg(long, value_name = "WORD", hide = true)]
+    first_word: Option<String>,
+}
+
+impl FirstWord {
+    pub(super) fn word(&self) -> Option<&str> {
+        self.first_word.as_deref()
+    }
+
+    /// The conversation that the word names, if it does, and the text.
+    pub(super) async fn of(
+        &self,
+        memory: &Memory,
+        text: &str,
+        output: Output,
+    ) -> anyhow::Result<(Option<ConversationId>, String)> {
+        let Some(word) = &self.first_word else { return Ok((None, text.to_owned())) };
+        // Questions begin with short words and with words of titles.
+        let is_meant =
+            |id: &ConversationId| id.as_str() == word || id.as_str().starts_with(word) && word.len() >= LEAST;
+        match memory.resolve(word).await {
+            Ok(id) if is_meant(&id) => {
+                output.note(&format!("in `{id}`; in quotes, all the words are one text"));
+                Ok((Some(id), text.to_owned()))
+            }
+            Err(error) if !error.is_not_found() && !matches!(error, MemoryError::Ambiguous { .. }) => Err(error.into()),
+            _ => Ok((None, format!("{word} {text}"))),
+        }
+    }
+}
+
 /// The conversations to search.
 #[derive(Debug, Args)]
 pub(super) struct SeveralOrAll {
@@ -80,11 +140,23 @@ pub(super) struct SeveralOrAll {
     /// All conversations, as without --conversation
     #[arg(long, conflicts_with = "conversation")]
     all: bool,
+    #[command(flatten)]
+    word: FirstWord,
 }
 
 impl SeveralOrAll {
-    /// The named conversations, or all.
-    pub(super) async fn ids(&self, runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
+    /// The named conversations, or the one that the first word names, or all; and the text.
+    pub(super) async fn ids(
+        &self,
+        runtime: &Parts,
+        text: &str,
+        output: Output,
+    ) -> anyhow::Result<(Vec<ConversationId>, String)> {
+        let (named, text) = self.word.of(&runtime.memory, text, output).await?;
+        Ok((named.map_or(self.named(runtime).await?, |id| vec![id]), text))
+    }
+
+    async fn named(&self, runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
         if self.conversation.is_empty() {
             return all(runtime).await;
         }
@@ -150,6 +222,48 @@ async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
                 .into())
         }
     }
+}
+
+/// Names of conversations for people: a screen has long ids by a beginning, which names the conversation as well.
+#[derive(Debug, Default)]
+pub(super) struct ShownNames {
+    /// All ids, by name; none where they are shown whole.
+    all: Vec<String>,
+}
+
+impl ShownNames {
+    /// The names for standard output.
+    pub(super) async fn of(runtime: &Parts) -> anyhow::Result<Self> {
+        let all = if is_screen() { every(runtime).await? } else { Vec::new() };
+        Ok(Self { all: all.iter().map(ToString::to_string).collect() })
+    }
+
+    pub(super) fn name(&self, id: &ConversationId) -> String {
+        beginning(id.as_str(), &self.all).to_owned()
+    }
+}
+
+/// Characters of an id that is shown whole.
+const SHORT: usize = 24;
+/// The least characters of the beginning of an id.
+const LEAST: usize = 8;
+
+/// The shortest beginning of a long id that names it among `all`, to the end of a part between hyphens if that is near.
+fn beginning<'a>(id: &'a str, all: &[String]) -> &'a str {
+    if id.len() <= SHORT || all.is_empty() {
+        return id;
+    }
+    // Forks and subagents of a session are named after it, and its beginning names the session.
+    let is_of = |other: &str| other.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    let names_it = |end: usize| {
+        let given = id.get(..end).unwrap_or(id);
+        all.iter().all(|other| is_of(other) || !other.starts_with(given))
+    };
+    let ends = || id.char_indices().map(|(at, _)| at).filter(|at| *at >= LEAST);
+    let Some(least) = ends().find(|end| names_it(*end)).filter(|end| *end <= SHORT) else { return id };
+    let part = id.get(least..).and_then(|rest| rest.find('-')).map(|rest| least + rest);
+    let end = part.filter(|end| *end <= SHORT).unwrap_or(least);
+    id.get(..end).unwrap_or(id)
 }
 
 /// All conversations in which somebody spoke, and documents, by name.
@@ -225,6 +339,25 @@ mod tests {
         for wrong in ["", "s", "0", "s0", "ss1", "-1", "x"] {
             assert!(summary(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_long_id_is_shown_by_a_beginning_that_names_it() {
+        let session = "0198f2c4-5a1b-7c3d-9e8f-000000000001";
+        let all: Vec<_> = [
+            session,
+            "0198f2c4-5a1b-7c3d-9e8f-000000000001-agent-x",
+            "7d3f0000-5a1b-7c3d-9e8f-000000000001",
+            "0198f2c4-5a1c-7c3d-9e8f-000000000001",
+            "claude-session-7d3f1234-77",
+            "a-trip-to-norway",
+        ]
+        .map(str::to_owned)
+        .into();
+        let shown: Vec<_> = all.iter().map(|id| beginning(id, &all)).collect();
+        let parts = ["0198f2c4-5a1b", &all[1], "7d3f0000", "0198f2c4-5a1c", "claude-session", "a-trip-to-norway"];
+        assert_eq!(shown, parts);
+        assert_eq!(beginning(session, &[]), session, "a pipe has the whole id");
     }
 
     #[test]

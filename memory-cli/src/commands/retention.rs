@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -80,12 +80,12 @@ pub(crate) struct Answer<'a> {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     match &args.command {
-        Command::Show => {
+        None | Some(Command::Show) => {
             let config = globals.config(Access::Read)?.without_model();
             let parts = open(&config)?;
             show(output, &retention::policies(&parts, &config).await?)
         }
-        Command::Set(set) => {
+        Some(Command::Set(set)) => {
             let config = globals.config(Access::Existing)?.without_model();
             let parts = open(&config)?;
             let named = match &set.conversation {
@@ -93,9 +93,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 None => None,
             };
             let policy = set.policy(named);
-            show(output, &retention::set_policy(&parts, &config, policy).await?)
+            let policies = retention::set_policy(&parts, &config, policy).await?;
+            show(output, &policies)?;
+            if !output.json {
+                effect(output, &retention::run(&parts, &config, true).await?);
+            }
+            Ok(())
         }
-        Command::Run(run) => {
+        Some(Command::Run(run)) => {
             let access = if run.dry_run { Access::Read } else { Access::Existing };
             let config = globals.config(access)?.without_model();
             let parts = open(&config)?;
@@ -134,14 +139,35 @@ fn show(output: Output, policies: &[OwnedPolicy]) -> anyhow::Result<()> {
     Ok(output.table(["conversations", "messages", "bytes", "days", "more is", "owner"], rows)?)
 }
 
+/// Notes what the policies hide from recall now, and what they will erase.
+fn effect(output: Output, report: &RetentionReport) {
+    let hidden: u64 = report.evicted.iter().map(|one| one.evicted).sum();
+    if hidden > 0 {
+        let of = counted(report.evicted.len() as u64, "conversation", "conversations");
+        output.note(&format!(
+            "search and contexts leave out {} of {of}; the log keeps them, and without the limit they are found again",
+            counted(hidden, "older message", "older messages")
+        ));
+    }
+    let erased: u64 = report.plan.conversations.iter().map(|target| target.messages).sum();
+    if erased > 0 {
+        let erased = counted(erased, "message", "messages");
+        output.note(&format!("`memory retention run` erases {erased} for good; --dry-run shows which"));
+    }
+    if hidden + erased == 0 {
+        output.note("no message is over a limit now");
+    }
+}
+
 fn print(output: Output, report: &RetentionReport) -> anyhow::Result<()> {
     for one in &report.evicted {
-        let (evicted, conversation) = (counted(one.evicted, "message is", "messages are"), &one.conversation);
-        output.line(&format!("{evicted} not found any more in {conversation}, and {} are", grouped(one.held)))?;
+        let evicted = counted(one.evicted, "older message is", "older messages are");
+        let held = counted(one.held, "is found", "are found");
+        output.line(&format!("{}: {evicted} left out of search and contexts, {held}", one.conversation))?;
     }
     match &report.receipt {
         Some(receipt) => Ok(receipt::print(output, receipt)?),
-        None if report.plan == ErasurePlan::default() => Ok(output.line("nothing to erase")?),
+        None if report.plan == ErasurePlan::default() => Ok(output.line("no message is over a limit of --erase")?),
         None => Ok(erase::preview(output, &report.plan)?),
     }
 }

@@ -7,10 +7,14 @@ use std::{
 };
 
 use clap::Args as ClapArgs;
+use memory::parts::Parts;
 use memory_core::{
-    ConversationId, MemoryUsed, Node,
-    port::{AnsweredBy, CachedInMemory, Hit, Losses, Notice, Query, Scope, SearchStep, Signal, Store, StoreError},
+    ConversationId, MemoryUsed, Node, NodeId,
+    port::{
+        AnsweredBy, CachedInMemory, Hit, Losses, Notice, Query, Retrieved, Scope, SearchStep, Signal, Store, StoreError,
+    },
 };
+use memory_hooks::{Memory, MemoryError};
 use memory_search::{Excerpted, excerpt};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,13 +28,13 @@ use crate::{
     Access,
     globals::Globals,
     news, open,
-    output::{Field, Line, Noted, grouped, single_spaced},
+    output::{Field, Line, Noted, counted, grouped, single_spaced},
 };
 
 /// Finds the messages that answer a question best.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The question
+    /// The question, also after the name of its conversation
     #[arg(value_parser = resolve::question)]
     question: String,
     #[command(flatten)]
@@ -83,6 +87,16 @@ struct ShownHit<'a> {
     before: Vec<Brief<'a>>,
     /// Messages after the hit, with `--neighbours`.
     after: Vec<Brief<'a>>,
+    /// Places of further hits with the same words of the same speaker.
+    also: Vec<Place<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Place<'a> {
+    /// Name of the conversation.
+    conversation: &'a ConversationId,
+    /// Number of the message.
+    node: NodeId,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -96,7 +110,8 @@ struct ExcerptPart {
 }
 
 impl<'a> ShownHit<'a> {
-    fn of(WithNeighbours { hit, before, after }: &'a WithNeighbours, question: &str) -> Self {
+    fn of(found: &'a WithNeighbours, again: &'a [Hit], question: &str) -> Self {
+        let WithNeighbours { hit, before, after } = found;
         let text = hit.node.message.text();
         let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
         let part = text.get(range.clone()).unwrap_or_default().to_owned();
@@ -106,18 +121,20 @@ impl<'a> ShownHit<'a> {
             highlights,
             before: before.iter().map(Brief::of).collect(),
             after: after.iter().map(Brief::of).collect(),
+            also: again.iter().map(|hit| Place { conversation: &hit.conversation, node: hit.node.id }).collect(),
         }
     }
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
-    let scope = Scope::only(args.conversations.ids(&runtime).await?);
-    let query = Query::new(&args.question, scope)
+    let (ids, question) = args.conversations.ids(&runtime, &args.question, globals.output).await?;
+    let searched = ids.clone();
+    let query = Query::new(&question, Scope::only(ids))
         .filter(args.filter.filter()?.disabled(args.disabled))
         .limit(args.limit.get())
         .min_relevance(args.min_relevance);
-    let mut found = runtime.memory.search(query).await?;
+    let (mut found, again) = folded(&runtime.memory, query, args.limit.get()).await?;
     globals.keep_news(&mut found.notices);
     let used = found.used();
     let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;
@@ -133,29 +150,36 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let held = runtime.retriever.held();
     let output = globals.output;
     if output.json {
-        let hits = hits.iter().map(|hit| ShownHit::of(hit, &args.question)).collect();
-        let answer = Answer { question: &args.question, hits, used, steps: &found.steps, held: &held };
+        let hits = hits.iter().zip(&again).map(|(hit, again)| ShownHit::of(hit, again, &question)).collect();
+        let answer = Answer { question: &question, hits, used, steps: &found.steps, held: &held };
         return Ok(output.value(&Noted { answer, notices: &news })?);
     }
     news::print(output, &news);
     if hits.is_empty() {
-        return Ok(output.line("no message bears on that question")?);
+        output.line("no message bears on that question")?;
+        let hidden = hidden(&runtime, &searched).await?;
+        if hidden > 0 {
+            let hidden = counted(hidden, "older message is", "older messages are");
+            output.note(&format!("{hidden} over a limit, and not searched: `memory retention` lists the limits"));
+        }
+        return Ok(());
     }
     let why = |signals: &[Signal]| {
         signals.iter().map(|s| format!("{} {:.2} (+{:.2})", s.name, s.value, s.share)).collect::<Vec<_>>().join(", ")
     };
-    let shown = Shown::of(&hits);
+    let names = resolve::ShownNames::of(&runtime).await?;
+    let shown: Vec<_> = hits.iter().zip(&again).collect();
     let conversations: BTreeSet<_> = hits.iter().map(|hit| &hit.hit.conversation).collect();
-    let row = |Shown { hit: WithNeighbours { hit, before, after }, again }: &Shown<'_>| {
+    let row = |(WithNeighbours { hit, before, after }, again): &(&WithNeighbours, &Vec<Hit>)| {
         let beside = |node: &Node| Line::default().plain(&format!("{} {}", node.id, message::beginning(node)));
         let number = if args.neighbours > 0 { format!("{} ", hit.node.id) } else { String::new() };
         let mut lines: Vec<_> = before.iter().map(beside).collect();
-        lines.push(excerpted(Line::default().plain(&number), &hit.node, &args.question));
+        lines.push(excerpted(Line::default().plain(&number), &hit.node, &question));
         lines.extend(after.iter().map(beside));
         if !again.is_empty() {
-            let place = |hit: &&Hit| match conversations.len() {
-                1 => hit.node.id.to_string(),
-                _ => format!("{} {}", hit.conversation, hit.node.id),
+            let place = |other: &Hit| match other.conversation == hit.conversation {
+                true => other.node.id.to_string(),
+                false => format!("{} {}", names.name(&other.conversation), other.node.id),
             };
             let places = again.iter().map(place).collect::<Vec<_>>().join(", ");
             lines.push(Line::default().plain(&format!("(said {} times: also {places})", again.len() + 1)));
@@ -172,15 +196,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     match conversations.first() {
         Some(only) if conversations.len() == 1 => {
-            output.line(&format!("in {only}:"))?;
-            output.table(["node", "day", "relevance", "message"], shown.iter().map(row))?;
+            output.line(&format!("in {}:", names.name(only)))?;
+            output.table_without(["node", "day", "relevance", "message"], shown.iter().map(row), &["relevance"])?;
         }
-        _ => output.table(
+        _ => output.table_without(
             ["conversation", "node", "day", "relevance", "message"],
             shown.iter().map(|one| {
                 let [node, day, relevance, message] = row(one);
-                [one.hit.hit.conversation.to_string().into(), node, day, relevance, message]
+                [names.name(&one.0.hit.conversation).into(), node, day, relevance, message]
             }),
+            &["relevance", "day"],
         )?,
     }
     if args.explain {
@@ -196,6 +221,56 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.line(&format!("held in memory, in bytes: {}", held.join(", ")))?;
     }
     Ok(())
+}
+
+/// Messages of conversations that a limit hides from recall.
+async fn hidden(runtime: &Parts, ids: &[ConversationId]) -> Result<u64, StoreError> {
+    let mut hidden = 0;
+    for id in ids {
+        let state = runtime.store.conversation(id).await?;
+        hidden += runtime.archive_limits(&state).archived(&*runtime.store, &state).await?.evicted;
+    }
+    Ok(hidden)
+}
+
+/// Searches until there are `limit` hits with different words, or no more. Returns also the further hits with the words
+/// of each.
+async fn folded(memory: &Memory, query: Query, limit: usize) -> Result<(Retrieved, Vec<Vec<Hit>>), MemoryError> {
+    let mut most = limit;
+    loop {
+        let mut found = memory.search(query.clone().limit(most)).await?;
+        let is_all = found.hits.len() < most || most >= limit.saturating_mul(MOST_FOLDED);
+        let mut groups = groups(std::mem::take(&mut found.hits));
+        if is_all || groups.len() >= limit {
+            groups.truncate(limit);
+            let again;
+            (found.hits, again) = groups.into_iter().unzip();
+            return Ok((found, again));
+        }
+        most = most.saturating_mul(2);
+    }
+}
+
+/// Times the limit that are searched for hits with other words.
+const MOST_FOLDED: usize = 8;
+
+/// Hits with equal words as one with the others, in the order of the best; one whose time is known stands for them.
+fn groups(hits: Vec<Hit>) -> Vec<(Hit, Vec<Hit>)> {
+    let (mut groups, mut places) = (Vec::<(Hit, Vec<Hit>)>::new(), HashMap::new());
+    for mut hit in hits {
+        let words = (hit.node.message.voice().to_owned(), hit.node.message.text());
+        let place = *places.entry(words).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((first, again)) => {
+                if hit.node.at.is_known() && !first.node.at.is_known() {
+                    std::mem::swap(first, &mut hit);
+                }
+                again.push(hit);
+            }
+            None => groups.push((hit, Vec::new())),
+        }
+    }
+    groups
 }
 
 /// Parses a probability.
@@ -230,29 +305,6 @@ async fn with_neighbours(
         all.push(WithNeighbours { hit, before, after });
     }
     Ok((all, losses))
-}
-
-/// A hit, and the later hits with the same words.
-struct Shown<'a> {
-    hit: &'a WithNeighbours,
-    again: Vec<&'a Hit>,
-}
-
-impl<'a> Shown<'a> {
-    /// The hits in order; those with equal words are one.
-    fn of(hits: &'a [WithNeighbours]) -> Vec<Self> {
-        let mut shown: Vec<Self> = Vec::with_capacity(hits.len());
-        let mut places = HashMap::new();
-        for hit in hits {
-            let place =
-                *places.entry((hit.hit.node.message.voice(), hit.hit.node.message.text())).or_insert(shown.len());
-            match shown.get_mut(place) {
-                Some(first) => first.again.push(&hit.hit),
-                None => shown.push(Self { hit, again: Vec::new() }),
-            }
-        }
-        shown
-    }
 }
 
 /// Adds the part of a message that bears on the question, with its speaker.

@@ -3,6 +3,7 @@
 use std::{io, num::NonZeroU64};
 
 use clap::Args as ClapArgs;
+use memory::parts::Parts;
 use memory_core::{ConversationId, Node, NodeId, NodeRange, RelationKind};
 use memory_hooks::{DerivedState, Link, Statement};
 use schemars::JsonSchema;
@@ -62,34 +63,49 @@ pub(crate) struct Answer<'a> {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
-    let conversation = runtime.memory.conversation(id.clone());
     if args.state {
-        return print_state(globals.output, &conversation.state().await?);
+        return print_state(globals.output, &runtime.memory.conversation(id).state().await?);
     }
-    let total = runtime.store.conversation(&id).await?.nodes;
-    let run = args.run(&id, total)?;
+    let asked = Asked { nodes: args.nodes, limit: args.limit.get(), whole: args.whole };
+    messages(&runtime, &id, asked, globals.output).await
+}
+
+/// Messages to print.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// The messages; `None` for the last ones.
+    pub(super) nodes: Option<NodeRange>,
+    /// The most messages.
+    pub(super) limit: u64,
+    /// True to print long messages to their ends.
+    pub(super) whole: bool,
+}
+
+pub(super) async fn messages(runtime: &Parts, id: &ConversationId, args: Asked, output: Output) -> anyhow::Result<()> {
+    let conversation = runtime.memory.conversation(id.clone());
+    let total = runtime.store.conversation(id).await?.nodes;
+    let run = args.run(id, total)?;
     let read = conversation.details(run).await?;
     let asked = args.nodes.map_or(total, |nodes| nodes.last().get().min(total));
     let next = run.last().next();
     let next = (next.get() <= asked).then_some(next);
     let earlier = if args.nodes.is_none() { NodeId::new(run.first().get() - 1) } else { None };
-    let output = globals.output;
-    let news = news::of(read.losses.notice(&id));
+    let news = news::of(read.losses.notice(id));
     if output.json {
-        let messages = read.nodes.iter().map(|details| Detail::of(&id, details)).collect();
+        let messages = read.nodes.iter().map(|details| Detail::of(id, details)).collect();
         let lost = read.losses.runs();
-        let answer = Of { conversation: &id, answer: Answer { total, shown: run, next, messages, lost } };
+        let answer = Of { conversation: id, answer: Answer { total, shown: run, next, messages, lost } };
         return Ok(output.value(&Noted { answer, notices: &news })?);
     }
     for (place, details) in read.nodes.iter().enumerate() {
         if place > 0 {
             output.line("")?;
         }
-        args.print(output, &id, &details.node)?;
+        args.print(output, id, &details.node)?;
     }
     news::print(output, &news);
     if let Some(earlier) = earlier {
-        let first = earlier.get().saturating_sub(args.limit.get() - 1).max(1);
+        let first = earlier.get().saturating_sub(args.limit - 1).max(1);
         output.note(&format!(
             "{} earlier messages; the ones before: memory show {id} {first}-{earlier}",
             grouped(earlier.get())
@@ -110,11 +126,11 @@ pub(super) fn print_state(output: Output, state: &DerivedState) -> anyhow::Resul
     Ok(())
 }
 
-impl Args {
+impl Asked {
     /// The messages to show of a conversation of `total` messages.
-    fn run(&self, id: &ConversationId, total: u64) -> Result<NodeRange, NotFound> {
+    fn run(self, id: &ConversationId, total: u64) -> Result<NodeRange, NotFound> {
         let all = NodeRange::first_n(total).ok_or_else(|| NotFound(format!("`{id}` has no message yet")))?;
-        let limit = self.limit.get();
+        let limit = self.limit;
         let shown = match self.nodes {
             None => NodeId::new(total.saturating_sub(limit) + 1).and_then(|first| NodeRange::new(first, all.last())),
             Some(asked) => {
@@ -125,7 +141,7 @@ impl Args {
         shown.ok_or_else(|| NotFound(format!("`{id}` has messages 1 to {total}")))
     }
 
-    fn print(&self, output: Output, id: &ConversationId, node: &Node) -> io::Result<()> {
+    fn print(self, output: Output, id: &ConversationId, node: &Node) -> io::Result<()> {
         output.line(&message::heading(node))?;
         let text = node.message.text();
         match text.char_indices().nth(MOST_CHARS).filter(|_| !self.whole) {

@@ -29,7 +29,7 @@ use crate::{Access, globals::Globals, news, open, output::grouped};
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
-    conversations: resolve::OneOrAll,
+    conversations: resolve::FirstOrAll,
     /// Show growth, compression and subjects over time instead
     #[arg(long)]
     over_time: bool,
@@ -116,6 +116,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             spending: sees_all.then_some(&spending),
         })?);
     }
+    let names = resolve::ShownNames::of(&runtime).await?;
     let header = [
         "conversation",
         "messages",
@@ -131,7 +132,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     ];
     let rows = all.iter().map(|(id, stats, ..)| {
         [
-            id.to_string(),
+            names.name(id),
             grouped(stats.nodes),
             format!("{}/{}", stats.user_nodes, stats.ai_nodes),
             grouped(stats.at_level(Level::Full)),
@@ -144,9 +145,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             format!("{:.1}", stats.days),
         ]
     });
-    output.table(header, rows)?;
+    output.table_without(header, rows, &["days", "archive", "meta", "summary", "full", "user/AI"])?;
     output.line("")?;
-    let messages: Vec<_> = all.iter().map(|(id, _, messages)| (id, *messages)).collect();
+    let messages: Vec<_> = all.iter().map(|(id, _, messages)| (id, names.name(id), *messages)).collect();
     bytes.print(output, &messages, sees_all)?;
     if runtime.log.is_encrypted() {
         output.line("encrypted")?;
@@ -160,7 +161,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             let [requests, asked, cached, replied] = numbers;
             [day.day.clone(), requests, asked, cached, replied, models.join(", ")]
         });
-        output.table(["chat models", "requests", "tokens asked", "cached", "replied", "requests by model"], rows)?;
+        let header = ["chat models", "requests", "tokens asked", "cached", "replied", "requests by model"];
+        output.table(header, rows)?;
     }
     let has_limits = config.archive_limits() != ArchiveLimits::default();
     if has_limits || archived.iter().any(|one| one.evicted > 0) {
@@ -168,7 +170,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let rows = all
             .iter()
             .zip(&archived)
-            .map(|((id, ..), archived)| [id.to_string(), grouped(archived.held), grouped(archived.evicted)]);
+            .map(|((id, ..), archived)| [names.name(id), grouped(archived.held), grouped(archived.evicted)]);
         output.table(["archive of", "held", "evicted"], rows)?;
         output.line(
             "Recall finds the messages that are held. The log keeps those that are evicted: they are expanded and verified as \

@@ -5,11 +5,12 @@ mod rewrite;
 
 use clap::{Args as ClapArgs, Subcommand};
 use memory_core::{ConversationId, SummaryId};
-use memory_hooks::RepairedSummary;
+use memory_hooks::{Conversation, ListedSummary, RepairedSummary, SummariesRequest};
 
 use super::resolve;
 use crate::{
     Access,
+    failure::NotFound,
     globals::Globals,
     open,
     output::{Of, Output, grouped},
@@ -68,6 +69,33 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             print(globals.output, &id, &repaired)
         }
     }
+}
+
+/// Prints a summary whole.
+pub(super) async fn print_whole(
+    conversation: &Conversation,
+    summary: SummaryId,
+    raw: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let nodes = conversation.summary(summary).await?.body.span;
+    let request =
+        SummariesRequest::default().from(nodes.first()).to(Some(nodes.last())).replaced(true).limit(usize::MAX);
+    let mut page = conversation.summaries(request).await?;
+    page.summaries.retain(|one| one.summary == summary);
+    (page.next, page.total) = (None, page.summaries.len() as u64);
+    let id = conversation.id();
+    if output.json && !raw {
+        return Ok(output.value(&Of { conversation: id, answer: &page })?);
+    }
+    let ListedSummary { level, nodes, tokens, text, written_by, .. } = page
+        .summaries
+        .first()
+        .ok_or_else(|| NotFound(format!("`{id}` has no summary {summary}: `memory summaries {id}` lists them")))?;
+    let tokens = grouped(u64::from(*tokens));
+    let by = written_by.as_ref().map_or_else(|| "(lost)".to_owned(), ToString::to_string);
+    output.note(&format!("{id}, {level} {summary} of messages {nodes}, {tokens} tokens, written by {by}"));
+    if raw { output.exactly(text) } else { Ok(output.text(text)?) }
 }
 
 /// Prints the outcome of a repair.

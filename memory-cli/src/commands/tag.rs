@@ -15,6 +15,9 @@ use crate::{Access, globals::Globals, open};
 pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::First,
+    /// A tag to add
+    #[arg(value_name = "WORDS", value_parser = named)]
+    tag: Option<String>,
     /// Add a tag; several may be given
     #[arg(long, value_name = "TAG", value_parser = named)]
     add: Vec<String>,
@@ -24,14 +27,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let changes = !args.add.is_empty() || !args.remove.is_empty();
+    let changes = args.tag.is_some() || !args.add.is_empty() || !args.remove.is_empty();
     let access = if changes { Access::Existing } else { Access::Read };
     let runtime = open(&globals.config(access)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let had: BTreeSet<_> = conversation.tags().await?.into_iter().collect();
     let mut tags = had.clone();
-    tags.extend(args.add.iter().cloned());
+    tags.extend(args.tag.iter().chain(&args.add).cloned());
     tags.retain(|tag| !args.remove.contains(tag));
     if tags != had {
         conversation.set_tags(&tags.iter().cloned().collect::<Vec<_>>()).await?;
@@ -49,7 +52,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(tags.iter().try_for_each(|tag| output.line(tag))?)
 }
 
-fn named(tag: &str) -> Result<String, String> {
+pub(super) fn named(tag: &str) -> Result<String, String> {
     if tag.trim().is_empty() {
         return Err("the tag is empty".to_owned());
     }

@@ -10,14 +10,14 @@ use crate::{
     globals::Globals,
     news::{self, News},
     open,
-    output::{Noted, Output, grouped},
+    output::{Noted, Output, grouped, is_screen},
 };
 
 /// Reads everything again and hashes it again.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
-    conversations: resolve::OneOrAll,
+    conversations: resolve::FirstOrAll,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -52,10 +52,16 @@ fn print(output: Output, verification: &Verification, news: &[News]) -> std::io:
         output.line(&format!("damaged: {damage}"))?;
     }
     if verification.conversations.len() > 1 {
-        // Roots are copied from here, so each has a line: a table would wrap them on a narrow terminal.
+        // Roots are copied from here, so each is on one line.
         for c in &verification.conversations {
             let erased = if c.erased > 0 { format!(", {} erased", grouped(c.erased)) } else { String::new() };
-            output.line(&format!("{}  {} of {}{erased}  {}", c.root, grouped(c.verified), grouped(c.nodes), c.id))?;
+            let (verified, nodes) = (grouped(c.verified), grouped(c.nodes));
+            if is_screen() {
+                output.line(&format!("{}: {verified} of {nodes}{erased}", c.id))?;
+                output.line(&format!("  {}", c.root))?;
+            } else {
+                output.line(&format!("{}  {verified} of {nodes}{erased}  {}", c.root, c.id))?;
+            }
         }
     }
     output.line(&last_line(verification))

@@ -15,7 +15,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{failure::Damage, globals::Globals, output::Output};
+use crate::{
+    failure::Damage,
+    globals::Globals,
+    output::{Output, moment},
+};
 
 /// Checks a proof, without any store.
 #[derive(Debug, ClapArgs)]
@@ -145,7 +149,7 @@ fn print_message(output: Output, proof: &MessageProof, trusted: bool) -> io::Res
     }
     output.line(&format!("the proof holds: node {node} of the {} of `{conversation}`, under the root", tree.nodes))?;
     output.line(&format!("  {}", tree.root))?;
-    output.line(&format!("is what {} said at {at}:", message.speaker_or_role()))?;
+    output.line(&format!("is what {} said at {}:", message.speaker_or_role(), moment(*at)))?;
     output.text(&message.text())
 }
 

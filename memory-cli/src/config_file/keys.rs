@@ -282,9 +282,13 @@ mod tests {
             "summary",
             "system",
         ];
-        const AND: [&str; 32] = [
+        const AND: [&str; 40] = [
             "add",
             "after",
+            "archive",
+            "begins",
+            "first-word",
+            "pin",
             "also-by-person",
             "backup",
             "bytes",
@@ -309,7 +313,11 @@ mod tests {
             "to",
             "trust",
             "turn",
+            "unarchive",
             "undo",
+            "unimportant",
+            "unpin",
+            "untag",
             "until",
             "verify",
             "version",

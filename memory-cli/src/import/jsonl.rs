@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Members of a line that are not members of the message.
-const BESIDE: [&str; 5] = ["id", "at", "timestamp", "session", "name"];
+const BESIDE: [&str; 6] = ["id", "at", "timestamp", "time", "session", "name"];
 
 /// Numbers taken for seconds: those of 1973 to 2286, which as milliseconds are days of early 1970.
 const SECONDS: std::ops::Range<i64> = 100_000_000..10_000_000_000;
@@ -38,8 +38,8 @@ pub(crate) struct ReadMessage {
     pub(crate) line: usize,
 }
 
-/// A file whose lines are messages: `{"role", "content", "speaker"? or "name"?, "key"? or "id"?, "at"? or "timestamp"?,
-/// "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped. It is read twice: checked first, and
+/// A file whose lines are messages: `{"role", "content", "speaker"? or "name"?, "key"? or "id"?, "at"?, "timestamp"? or
+/// "time"?, "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped. It is read twice: checked first, and
 /// then used.
 #[derive(Debug)]
 pub(crate) struct JsonlFile {
@@ -179,10 +179,11 @@ fn message(line: &RawValue) -> Result<(Message, Option<Timestamp>), String> {
         }
         message.metadata.insert("session".to_owned(), Json::new(session).map_err(|error| error.to_string())?);
     }
-    let at = match (of("at"), of("timestamp")) {
-        (Some(_), Some(_)) => return Err("at: there is a timestamp, too".to_owned()),
-        (at, timestamp) => at.or(timestamp).filter(|at| *at != "null"),
-    };
+    let times: Vec<_> = ["at", "timestamp", "time"].into_iter().filter(|name| of(name).is_some()).collect();
+    if let [one, other, ..] = times[..] {
+        return Err(format!("{one}: there is a {other}, too"));
+    }
+    let at = times.first().and_then(|name| given(name));
     let at = at.map(|at| time(at, &mut message)).transpose()?;
     message.metadata.entry("imported".to_owned()).or_insert(Json::from_value(&true.into()));
     Ok((message, at))
@@ -237,7 +238,7 @@ mod tests {
         check(
             r#"{"role":"assistant","content":null,"function_call":{}}"#,
             "function_call: a message has no such member, only role, content, speaker, key, keep_out_of_summaries, \
-             metadata, tool_calls, tool_call_id, id, at, timestamp, session, name;",
+             metadata, tool_calls, tool_call_id, id, at, timestamp, time, session, name;",
         );
         assert_eq!(parse_text("\n \n").unwrap_err(), "x.jsonl holds no message: nothing was imported");
     }
@@ -265,6 +266,16 @@ mod tests {
         assert_eq!(message.metadata["i"].as_str(), "18446744073709551617");
         let memory_core::ContentBlock::ToolUse { input, .. } = &message.content[0] else { panic!("{message:?}") };
         assert_eq!(input.as_str(), numbers);
+    }
+
+    #[test]
+    fn a_time_has_one_of_three_names() {
+        for name in ["at", "timestamp", "time"] {
+            let line = format!(r#"{{"role":"user","content":"hi","{name}":"2026-03-02T09:20:00Z"}}"#);
+            assert_eq!(parse_text(&line).unwrap()[0].1.unwrap().to_string(), "2026-03-02T09:20:00Z");
+        }
+        let twice = parse_text(r#"{"role":"user","content":"hi","time":1,"at":1}"#).unwrap_err();
+        assert!(twice.starts_with("x.jsonl:1: at: there is a time, too"), "{twice}");
     }
 
     #[test]

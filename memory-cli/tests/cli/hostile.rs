@@ -200,6 +200,15 @@ const CASES: &[Case] = &[
         succeed(store, &["tag", HIDDEN_NAME, "--remove", &format!("{H}x")], false);
         refused(store, &["tag", H]);
     }),
+    ("set", |store| {
+        succeed(
+            store,
+            &["set", HIDDEN_NAME, "--title", H, "--tag", H, "--untag", &format!("{H}x"), "--pin", "1"],
+            false,
+        );
+        succeed(store, &["set", H], false);
+        refused(store, &["set", HIDDEN_NAME, "--pin", H]);
+    }),
     ("mark", |store| {
         succeed(store, &["mark", HIDDEN_NAME, "important"], false);
         succeed(store, &["mark", HIDDEN_NAME], false);

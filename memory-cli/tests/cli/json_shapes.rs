@@ -253,9 +253,12 @@ fn every_command_prints_what_its_schema_says() {
     check.json(&store, "tag", &["tag", "trip", "--add", "travel"]);
     check.json(&store, "title", &["title", "hotel", "Where to stay"]);
     check.json(&store, "mark", &["mark", "trip", "important"]);
+    check.json(&store, "set", &["set", "trip", "--important", "--tag", "travel", "--pin", "9"]);
     stated(&mut check, &store);
     check.json(&store, "show", &["show", "trip", "7-60", "--limit", "2"]);
     check.json(&store, "expand", &["expand", "-c", "trip", "7"]);
+    check.json(&store, "expand (a run)", &["expand", "trip", "7-9"]);
+    check.json(&store, "expand (a summary)", &["expand", "trip", "s1"]);
     let ask = ["context", "-c", "trip", "--budget", "1500", "--scope", "all", "Which platform?"];
     check.json(&store, "context", &ask);
     check.json(&store, "context", &["context", "-c", "trip", "--as-of", "40", "Which platform?"]);

@@ -30,6 +30,7 @@ mod finding;
 mod first_hour;
 mod forks;
 mod going_on;
+mod grammar;
 #[cfg(feature = "mcp")]
 mod half_characters;
 mod hook;
@@ -59,6 +60,8 @@ mod replay;
 mod rescue;
 mod resummarize;
 mod scope;
+#[cfg(target_os = "linux")]
+mod screens;
 mod sessions;
 mod setup;
 mod standard_error;
@@ -547,7 +550,7 @@ fn small_statements_say_what_is_so() {
     let file = store.file("trip.jsonl", &support::messages(6));
     let noted = |args: &[&str]| String::from_utf8(store.command(args).output().unwrap().stderr).unwrap();
     let imported = noted(&["import", "--no-embed", "--format", "jsonl", &file]);
-    assert!(imported.contains("/s without embedding") && !imported.contains("with it"), "{imported}");
+    assert!(imported.contains(" read and summarized at ") && !imported.contains("indexes"), "{imported}");
     assert!(!imported.contains("by words only") && !noted(&["index"]).contains("by words only"));
     store.succeed(&["context", "-c", "trip", "Which platform?"]);
     assert!(noted(&["replay", "-c", "trip", "1"]).contains("view v1, shown"));

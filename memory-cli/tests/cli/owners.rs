@@ -77,9 +77,9 @@ fn nothing_of_one_owner_is_seen_by_the_other_through_any_command() {
         &["fork", "trip-hers", "--as", "mine"],
     ] {
         let refused = store.fail(&as_owner("ben", args), 3);
-        let made_up: Vec<_> = args.iter().map(|arg| if *arg == "trip-hers" { "trip-none" } else { *arg }).collect();
+        let made_up: Vec<_> = args.iter().map(|arg| if *arg == "trip-hers" { "trip-hxrs" } else { *arg }).collect();
         let unknown = store.fail(&as_owner("ben", &made_up), 3);
-        assert_eq!(refused.replace("trip-hers", "trip-none"), unknown, "{args:?}: as one that does not exist");
+        assert_eq!(refused.replace("trip-hers", "trip-hxrs"), unknown, "{args:?}: as one that does not exist");
     }
 }
 

@@ -44,7 +44,7 @@ fn every_command_of_the_binary_in_the_readme_is_run() {
     for line in README.lines().filter_map(|line| line.strip_prefix("$ ")).filter(|line| line.starts_with("memory ")) {
         assert!(run.contains(&line), "{line} is in no block that is run");
     }
-    for name in ["append", "list", "show", "context", "search", "find", "expand", "pin", "tag", "title", "export"] {
+    for name in ["append", "list", "show", "context", "search", "find", "expand", "set", "export"] {
         assert!(
             run.iter()
                 .any(|line| line.contains(&format!("memory {name} ")) || line.ends_with(&format!("memory {name}"))),

@@ -67,7 +67,8 @@ pub(crate) fn success(command: &mut Command) -> String {
 /// The commands that the binary has, by its own help: `stats`, `model list`.
 pub(crate) fn commands() -> BTreeSet<String> {
     fn below(path: &[&str], found: &mut BTreeSet<String>) {
-        let help = success(memory().args(path).arg("-h"));
+        let asked = if path.is_empty() { vec!["help", "all"] } else { [path, &["-h"]].concat() };
+        let help = success(memory().args(asked));
         // Lines of options, and continued lines, are indented further or do not begin with a lower-case letter.
         let names: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
         let names: Vec<_> =

@@ -284,7 +284,7 @@ fn damaged_and_empty_transcripts_import_nothing_and_say_where() {
         error.contains("holds no message: nothing was imported") && error.contains("skipped 1 × summary"),
         "{error}"
     );
-    assert!(store.fail(&["import", &file(&store, "x.bin", "??")], 2).contains("state its format"));
+    assert!(store.fail(&["import", &file(&store, "x.bin", "??")], 2).contains("name its format with --format"));
     assert!(
         store
             .fail(&["import", "--as", "x", &file(&store, "s.jsonl", lines(&session()))], 2)

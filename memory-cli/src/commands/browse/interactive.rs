@@ -41,7 +41,7 @@ const LONGEST_FIND: Duration = Duration::from_secs(10);
 const MOST_LISTED: usize = 1_000;
 
 /// Shows a conversation until the user leaves; without a name the only one, or a list to choose from.
-pub(super) async fn run(conversation: &resolve::One, globals: &Globals) -> anyhow::Result<()> {
+pub(super) async fn run(conversation: &resolve::First, globals: &Globals) -> anyhow::Result<()> {
     let with = |access| -> anyhow::Result<Parts> { Ok(open(&globals.config(access)?.without_model())?) };
     // A store that cannot be written to is still shown.
     let (runtime, is_writable) = match with(Access::Existing) {
@@ -151,7 +151,7 @@ impl Driver {
         let options = ListOptions::default().archived(true).limit(MOST_LISTED);
         let listing = self.runtime.memory.list(options).await?;
         let rows = listing.conversations.iter().map(|one| {
-            let [id, title, messages, _, last, tags] = list::row(one);
+            let [id, title, messages, _, last, tags] = list::row(one, &resolve::ShownNames::default());
             let fields = [id, title, format!("{messages} messages"), last, tags];
             let fields: Vec<_> =
                 fields.iter().filter(|field| !field.is_empty()).map(|f| memory_core::text::one_line(f)).collect();

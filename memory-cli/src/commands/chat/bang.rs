@@ -54,6 +54,14 @@ pub(super) async fn run(
 ) -> anyhow::Result<()> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
+    let is_of_this = matches!(name, "search" | "expand" | "facts" | "forget" | "important" | "stats" | "save");
+    // A conversation begins with its first message.
+    if is_of_this
+        && !(name == "search" && rest.starts_with("all "))
+        && session.conversation.overview().await.is_err_and(|error| error.is_not_found())
+    {
+        return Ok(session.print("nothing was said in this conversation yet")?);
+    }
     match name {
         "help" => help(session),
         "why" => why(session, rest),

@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
         if text.is_empty() {
             return Ok(Flow::Stay);
         }
-        if matches!(text, "exit" | "quit") {
+        if matches!(text, "exit" | "quit" | "!exit" | "!quit") {
             return Ok(Flow::Leave);
         }
         let done = match text.strip_prefix('!') {

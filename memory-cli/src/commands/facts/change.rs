@@ -21,6 +21,8 @@ pub(super) struct Add {
     /// Words of the entry
     #[arg(value_name = "TEXT")]
     text: String,
+    #[command(flatten)]
+    word: resolve::FirstWord,
     /// Kind of the entry
     #[arg(long, value_name = "KIND", value_parser = filter::kind())]
     kind: EntryKind,
@@ -32,7 +34,7 @@ pub(super) struct Add {
 #[derive(Debug, ClapArgs)]
 pub(super) struct Correct {
     /// The entry, as `memory facts` lists it
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ENTRY")]
     id: EntryId,
     /// Words that hold
     #[arg(value_name = "TEXT")]
@@ -57,7 +59,7 @@ struct How {
 #[derive(Debug, ClapArgs)]
 pub(super) struct Entry {
     /// The entry, as `memory facts` lists it
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ENTRY")]
     id: EntryId,
     #[command(flatten)]
     conversation: resolve::One,
@@ -67,7 +69,7 @@ pub(super) struct Entry {
 #[derive(Debug, ClapArgs)]
 pub(super) struct Erase {
     /// The entry, such as e7
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ENTRY")]
     id: EntryId,
     #[command(flatten)]
     conversation: resolve::One,
@@ -77,10 +79,14 @@ pub(super) struct Erase {
 
 pub(super) async fn add(args: &Add, globals: &Globals) -> anyhow::Result<()> {
     let parts = open(&globals.config(Access::Existing)?.without_model())?;
-    let conversation = parts.memory.conversation(args.how.conversation.id(&parts).await?);
+    let (named, text) = args.word.of(&parts.memory, &args.text, globals.output).await?;
+    let id = match named {
+        Some(id) => id,
+        None => args.how.conversation.id(&parts).await?,
+    };
     let by = EntryAuthor::Person(args.how.by.clone());
-    let entry = NewEntry::new(args.kind, &args.text, by).sources(NodeRange::merge(args.how.source.clone()));
-    print(globals.output, &conversation.add_entry(entry).await?)
+    let entry = NewEntry::new(args.kind, &text, by).sources(NodeRange::merge(args.how.source.clone()));
+    print(globals.output, &parts.memory.conversation(id).add_entry(entry).await?)
 }
 
 pub(super) async fn correct(args: &Correct, globals: &Globals) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use memory_store::Spool;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Args;
+use super::{Args, format};
 use crate::{
     failure::Usage,
     import::{ImportError, is_pipe, is_stream, open},
@@ -40,8 +40,8 @@ pub(super) fn check(
     };
     read.map_err(|error| match error {
         CaptureError::Unread(TranscriptError::UnknownFormat { place }) => {
-            let why = "is not an export, nor a transcript that is recognized: state its format with --format";
-            Usage(format!("{place} {why}")).into()
+            let advice = format::advice(&format::beginning(path));
+            Usage(format!("{place} is not an export, nor a transcript that is recognized; {advice}")).into()
         }
         CaptureError::Unnamed => {
             Usage("standard input has no name: name the conversation by --conversation".to_owned()).into()

@@ -85,12 +85,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let last = last.as_ref().map(Brief::of);
         return Ok(output.value(&Answer { session: &session.name, conversations, last, state: &state })?);
     }
+    let names = resolve::ShownNames::of(&runtime).await?;
     let rows = listed.iter().map(|(agent, one)| {
-        let [id, title, messages, tokens, last, tags] = list::row(one);
+        let [id, title, messages, tokens, last, tags] = list::row(one, &names);
         [agent.clone(), id, title, messages, tokens, last, tags]
     });
     output.line(&format!("session {}", session.name))?;
-    output.table(["agent", "conversation", "title", "messages", "tokens", "last said", "tags"], rows)?;
+    let header = ["agent", "conversation", "title", "messages", "tokens", "last said", "tags"];
+    output.table_without(header, rows, &["tokens", "tags", "messages"])?;
     show::print_state(output, &state)?;
     if let Some(node) = last {
         output.line("")?;

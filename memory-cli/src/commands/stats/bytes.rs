@@ -77,12 +77,12 @@ impl Bytes {
         }
     }
 
-    /// Prints a table of conversations with the bytes of their messages, and the bytes of the store for a reader who
+    /// Prints a table of conversations, by the names for people, with the bytes of their messages, and the bytes of the store for a reader who
     /// sees all of it.
     pub(super) fn print(
         &self,
         output: Output,
-        conversations: &[(&ConversationId, u64)],
+        conversations: &[(&ConversationId, String, u64)],
         sees_all: bool,
     ) -> io::Result<()> {
         let header = ["bytes of", "messages", "words", "vectors", "graph", "tokens", "embeddings", "questions"];
@@ -98,16 +98,20 @@ impl Bytes {
             let [words, vectors, graph, tokens, embeddings, questions] = kinds.map(|kind| grouped(of_kind(kind)));
             [name, messages, words, vectors, graph, tokens, embeddings, questions]
         };
-        let of_one = |(id, messages): &(&ConversationId, u64)| {
+        let of_one = |(id, name, messages): &(&ConversationId, String, u64)| {
             let size = |sought: DerivedKind| -> u64 {
                 self.0.of_conversation(id).filter(|(kind, _)| *kind == sought).map(|(_, size)| size.disk).sum()
             };
-            row(id.to_string(), grouped(*messages), &size)
+            row(name.clone(), grouped(*messages), &size)
         };
         let whole = sees_all.then(|| {
             row("the store".to_owned(), format!("log {}", grouped(self.0.log_bytes)), &|kind| self.0.of_kinds(&[kind]))
         });
-        output.table(header, conversations.iter().map(of_one).chain(whole))?;
+        output.table_without(
+            header,
+            conversations.iter().map(of_one).chain(whole),
+            &["questions", "graph", "tokens", "embeddings"],
+        )?;
         if sees_all { output.line(&self.0.to_string()) } else { Ok(()) }
     }
 }

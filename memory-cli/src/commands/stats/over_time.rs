@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    commands::resolve::ShownNames,
     globals::Globals,
     news,
     output::{Of, Output, grouped},
@@ -37,19 +38,24 @@ pub(super) async fn run(
         let conversations = all.iter().map(|(id, answer)| Of { conversation: id, answer }).collect();
         return Ok(output.value(&Answer { conversations })?);
     }
-    print(output, &all)?;
+    let names = ShownNames::of(runtime).await?;
+    print(output, &all, &names)?;
     news::print(output, &news);
     Ok(())
 }
 
-fn print(output: Output, all: &[(ConversationId, OverTime)]) -> io::Result<()> {
+fn print(output: Output, all: &[(ConversationId, OverTime)], names: &ShownNames) -> io::Result<()> {
     let header =
         ["conversation", "from", "messages", "user/AI", "tokens", "in all", "in full", "view", "smaller", "about"];
     let of_one = |(id, over_time): &(ConversationId, OverTime)| {
-        let id = id.to_string();
+        let id = names.name(id);
         over_time.rows.iter().map(|row| row_of(&id, row)).collect::<Vec<_>>()
     };
-    output.table(header, all.iter().flat_map(of_one))?;
+    output.table_without(
+        header,
+        all.iter().flat_map(of_one),
+        &["user/AI", "in full", "in all", "tokens", "view", "smaller"],
+    )?;
     output.note("messages and tokens of each day, week or month; `in all` and what follows up to its end");
     Ok(())
 }

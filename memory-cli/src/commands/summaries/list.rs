@@ -18,6 +18,9 @@ use crate::{
 /// Lists the recorded summaries of a conversation, in order of the messages.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
+    /// A summary to print whole, by its number, such as s109 [default: a list of them]
+    #[arg(value_name = "NUMBER", value_parser = resolve::summary)]
+    summary: Option<SummaryId>,
     #[command(flatten)]
     conversation: resolve::One,
     /// Only those of this message or of later ones
@@ -43,6 +46,9 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
+    if let Some(summary) = args.summary {
+        return super::print_whole(&runtime.memory.conversation(id), summary, false, globals.output).await;
+    }
     if let Some(to) = args.to.filter(|to| *to < args.from) {
         return Err(Usage(format!("--to {to} comes before --from {}", args.from)).into());
     }
@@ -70,7 +76,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.line(if is_narrowed { "no summary is so" } else { "no summary yet" })?;
     } else {
         let header = ["summary", "level", "messages", "tokens", "written by", "messages said", "text"];
-        output.table(header, page.summaries.iter().map(row))?;
+        output.table_without(header, page.summaries.iter().map(row), &["written by", "messages said", "tokens"])?;
     }
     if let Some(next) = page.next {
         output.note(&format!("{} in all; more: --after {next}", grouped(page.total)));
