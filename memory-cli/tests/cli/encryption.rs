@@ -190,7 +190,10 @@ fn keys_of_the_command_line_precede_variables_and_a_passphrase_replaces_a_key() 
     let (backup, restored) = (store.path("backup"), store.path("restored"));
     store.succeed(&["--key-file", &key, "backup", &backup]);
     let unverified = store.fail(&["--key-file", &other, "restore", &backup, &restored], 1);
-    assert!(unverified.contains("holds the whole store") && !unverified.contains("nothing was changed"), "{unverified}");
+    assert!(
+        unverified.contains("holds the whole store") && !unverified.contains("nothing was changed"),
+        "{unverified}"
+    );
     let mut changing = store.command(&["--key-file", &key, "encrypt", "--new-passphrase"]);
     assert!(changing.env("MEMORY_NEW_PASSPHRASE", "correct horse").output().unwrap().status.success());
     assert!(listed(&[], ("MEMORY_PASSPHRASE", "correct horse")) && !listed(&["--key-file", &key], ("NONE", "")));
