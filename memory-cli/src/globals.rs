@@ -387,3 +387,44 @@ fn key_source(args: &GlobalArgs, matches: &ArgMatches) -> Result<Option<KeySourc
     let passphrase = variable(PASSPHRASE_VARIABLE).map(MasterKey::from_passphrase);
     Ok(passphrase.map(KeySource::Key).or_else(|| of_options(&|source| !is_of_shell(source))))
 }
+
+fn finite(text: &str) -> Result<f32, String> {
+    let number = text.parse::<f32>().map_err(|error| error.to_string())?;
+    if number.is_finite() { Ok(number) } else { Err("a score is a finite number".to_owned()) }
+}
+
+/// Configurations by the names of strategies.
+fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
+    let mut configurations = BTreeMap::new();
+    for given in given {
+        let (name, json) =
+            given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
+        let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json);
+        object.map_err(|error| Usage(format!("--configure {name}: expected a JSON object: {error}")))?;
+        if configurations.insert(name.to_owned(), json.to_owned()).is_some() {
+            return Err(Usage(format!("--configure {name}: it is configured twice")));
+        }
+    }
+    Ok(configurations)
+}
+
+/// A word that a POSIX shell reads as this text.
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_the_text() {
+        assert_eq!(quoted("/usr/bin/memory"), "/usr/bin/memory");
+        assert_eq!(quoted("/opt/Ana B/it's; rm -rf $X"), r"'/opt/Ana B/it'\''s; rm -rf $X'");
+        assert_eq!(quoted(""), "''");
+    }
+}
