@@ -133,7 +133,7 @@ fn files_of_one_name_are_conversations_of_their_own() {
     assert_eq!(support::codes(&store.json(&["import", &other])), ["other-file"]);
     let named = store.file("other/trip.jsonl", &line("four"));
     assert!(support::codes(&store.json(&["import", "--as", "trip", &named])).is_empty(), "asked for");
-    let unknown = store.file("x.json", "[{\"role\": \"user\", \"content\": \"hi\"}]");
+    let unknown = store.file("x.json", "{\"log\": {\"role\": \"user\", \"content\": \"hi\"}}");
     assert!(store.fail(&["import", &unknown], 2).contains("--format openai"));
 }
 

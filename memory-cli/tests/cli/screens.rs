@@ -61,7 +61,7 @@ fn help_fits_a_terminal() {
 fn what_is_listed_fits_a_terminal() {
     let store = filled();
     let id = "0198f2c4-5a1b-7c3d-9e8f-00112233aabb";
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 15] = [
         &["list"],
         &["stats"],
         &["stats", "--over-time", "--by", "day"],
@@ -73,7 +73,6 @@ fn what_is_listed_fits_a_terminal() {
         &["find", "platform"],
         &["find", "river"],
         &["browse", "--plain", "-c", id],
-        &["show", id, "6-8"],
         &["verify"],
         &["retention", "show"],
         &["plugins", "list"],
