@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 74] = [
+        const OF_A_CALL: [&str; 75] = [
             "again",
             "agent",
             "all",
@@ -252,6 +252,7 @@ mod tests {
             "metadata",
             "model",
             "new-key-file",
+            "new-passphrase",
             "no-persist",
             "no-token",
             "no-tools",
