@@ -1,7 +1,7 @@
 //! The table of `bench`: a row for each figure.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Cell, ContentArrangement, Table};
+use comfy_table::{Cell, Table};
 
 use super::JudgedGroup;
 use super::figures::{Figure, Judged, Measure};
@@ -10,7 +10,7 @@ const HEADER: [&str; 6] = ["figure", "ours", "peers", "measured", "bar", "verdic
 
 pub(super) fn render(groups: &[JudgedGroup]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(HEADER);
+    table.load_style(UTF8_FULL_CONDENSED).set_header(HEADER);
     for group in groups {
         for judged in &group.figures {
             table.add_row(row(group, judged));

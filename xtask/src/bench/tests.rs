@@ -73,8 +73,7 @@ fn without_a_group_all_are_chosen_and_the_built_ones_first() {
 
 #[test]
 fn the_table_shows_ours_the_peers_the_bar_and_the_verdict() {
-    let mut table = table::render(&[judged()]);
-    let table = table.force_no_tty().to_string();
+    let table = table::render(&[judged()]).to_string();
     for shown in [
         "log.append_cpu_vs_fjall",
         "memory-store 1.200 us",
