@@ -311,7 +311,7 @@ impl Sealed {
         Ok(parts)
     }
 
-    /// What a part is bound to: the file, its place in it, and where its bytes stand in the contents.
+    /// Place that a part is bound to: the file, its place in it, and where its bytes stand in the contents.
     fn place(&self, begin: u64, placed: &[u8]) -> Vec<u8> {
         [&self.name[..], &begin.to_le_bytes(), placed].concat()
     }

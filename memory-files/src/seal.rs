@@ -52,7 +52,7 @@ impl SealKey {
     #[must_use]
     pub fn seal(&self, nonce: &[u8; NONCE], place: &[u8], bytes: &mut [u8]) -> [u8; TAG] {
         let sealed = self.cipher().encrypt_inout_detached(nonce.into(), place, bytes.into());
-        // It fails for more bytes than a stream has, 256 GiB. A tag of zeros then opens nothing.
+        // Sealing fails for more bytes than a stream has, 256 GiB. A tag of zeros then opens nothing.
         sealed.map_or([0; TAG], Into::into)
     }
 

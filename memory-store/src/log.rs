@@ -17,7 +17,7 @@ mod upkeep;
 mod write;
 
 pub use format::compressed::{CompressedSegment, CompressionError, CompressionOptions, ReadAt, compress_segment};
-pub use keys::{MasterKey, must_open_again};
+pub use keys::{EncryptionChange, MasterKey, must_open_again};
 pub use options::LogOptions;
 pub use read::recovery::OpenReport;
 pub use state::damage::{Damage, LostNodes, TornTail};
@@ -28,7 +28,7 @@ pub use upkeep::{
     byte_scan::{FoundBytes, TextSet, scan_bytes},
     doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine, examine_with},
     enclosing::enclosing_store,
-    encrypt::{EncryptionChange, EncryptionChanged, change_encryption},
+    encrypt::{EncryptionChanged, change_encryption},
     rescue::RescueError,
     salvage::{SalvageReport, salvage, salvage_with},
     vacuum::{VacuumOptions, VacuumReport},

@@ -20,7 +20,7 @@ const RECORD: usize = 48;
 /// Maximum bytes of the vectors of one text. Larger ones are not cached.
 const MAX_RECORD: u64 = 64 << 20;
 
-/// What recognizes the files of a cache, and the keys that they are encrypted with.
+/// Mark of the files of a cache, and the keys that they are encrypted with.
 #[derive(Debug)]
 pub(super) struct Check {
     /// Check value in each header that identifies files of this key.

@@ -152,7 +152,7 @@ fn held(recovered: &Recovered) -> (Vec<ConversationState>, usize) {
 /// that was there before still is.
 fn use_all_of(disk: &SimDisk, forged: bool) -> u64 {
     let nodes = open(disk).map_or(0, |store| read(&store, forged));
-    drop(examine_on(&(Arc::new(disk.clone()) as Arc<dyn Media>), root(), &()));
+    drop(examine_on(&(Arc::new(disk.clone()) as Arc<dyn Media>), root(), None, &()));
     if let Some(first) = open_for_writing(disk) {
         let again = open_for_writing(disk).map(|again| (again.torn.clone(), held(&again)));
         assert!(

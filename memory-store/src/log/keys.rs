@@ -9,6 +9,7 @@ mod ring;
 mod salts;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     fmt, io,
     path::{Path, PathBuf},
@@ -113,16 +114,22 @@ pub(crate) fn no_key(store: &Path, why: &str) -> StoreError {
     StoreError::Key { place: store.into(), why: why.to_owned() }
 }
 
-/// Change of a store's encryption that was begun and is not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UnderWay {
-    Encrypting,
-    Decrypting,
-    Rotating,
+/// Change of how a store is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncryptionChange {
+    /// Encrypts it with the key that is given.
+    Encrypt,
+    /// Decrypts it.
+    Decrypt,
+    /// Locks its keys with another master key. Nothing else is written again.
+    NewMasterKey(MasterKey),
+    /// Gives it new keys, and writes all of it again.
+    NewKeys,
 }
 
 /// Begins a file that is sealed as a whole.
-const SEALED_FILE: [u8; 8] = *b"MEMSEAW\n";
+pub(crate) const SEALED_FILE: [u8; 8] = *b"MEMSEAW\n";
 
 const MISSING: &str = "it is encrypted, and no key was given: name its file by --key-file or MEMORY_KEY_FILE, or a \
                        command that prints it by --key-command or MEMORY_KEY_COMMAND, or give MEMORY_KEY or \
@@ -207,16 +214,16 @@ impl Keys {
     }
 
     /// Seals the contents of a file that is written whole.
-    pub(crate) fn seal_file(&self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    pub(crate) fn seal_file<'b>(&self, bytes: &'b [u8]) -> io::Result<Cow<'b, [u8]>> {
         let epoch = self.current();
-        let Some(key) = self.file_key(epoch) else { return Ok(bytes) };
+        let Some(key) = self.file_key(epoch) else { return Ok(Cow::Borrowed(bytes)) };
         let nonce = random::<NONCE>()?;
         let mut out = [&SEALED_FILE[..], &epoch.to_le_bytes(), &nonce].concat();
         let begin = out.len();
-        out.extend_from_slice(&bytes);
+        out.extend_from_slice(bytes);
         let tag = key.seal(&nonce, &SEALED_FILE, out.get_mut(begin..).unwrap_or_default());
         out.extend_from_slice(&tag);
-        Ok(out)
+        Ok(Cow::Owned(out))
     }
 
     /// Opens the contents of such a file; `None` if they are not sealed as those of this store are.
@@ -259,13 +266,13 @@ impl Keys {
         self.0.as_ref().is_some_and(|inner| inner.is_changing.load(Ordering::Acquire))
     }
 
-    /// What the change is that is under way; `None` if none is.
-    pub(crate) fn change_under_way(&self) -> Option<UnderWay> {
+    /// Change that was begun and is not complete; `None` if none is under way.
+    pub(crate) fn change_under_way(&self) -> Option<EncryptionChange> {
         let inner = self.0.as_ref().filter(|_| self.is_changing())?;
         Some(match inner.set.current() {
-            0 => UnderWay::Decrypting,
-            _ if inner.set.count() == 1 => UnderWay::Encrypting,
-            _ => UnderWay::Rotating,
+            0 => EncryptionChange::Decrypt,
+            _ if inner.set.count() == 1 => EncryptionChange::Encrypt,
+            _ => EncryptionChange::NewKeys,
         })
     }
 
@@ -396,19 +403,19 @@ pub(crate) fn overwrite(media: &dyn Media, path: &Path) -> Result<bool, StoreErr
 }
 
 /// True if there are files of keys.
-pub(crate) fn is_there(media: &dyn Media, dir: &Path) -> bool {
-    let names = media.list(dir).unwrap_or_default();
-    [RING_TEMPORARY, RING_FILE, SALTS_FILE].iter().any(|file| names.iter().any(|name| name == file))
+pub(crate) fn is_there(media: &dyn Media, dir: &Path) -> Result<bool, StoreError> {
+    let names = media.list(dir).map_err(io_error("list", dir))?;
+    Ok([RING_TEMPORARY, RING_FILE, SALTS_FILE].iter().any(|file| names.iter().any(|name| name == file)))
 }
 
 impl Inner {
     /// The keyring on disk.
     fn read(&self) -> Result<Ring, StoreError> {
         let ring = match Ring::read(&*self.media, &self.dir, self.store) {
-            Err(StoreError::Damaged { .. }) if !is_there(&*self.media, &self.dir) => return Err(changed(&self.dir)),
+            Err(StoreError::Damaged { .. }) if !is_there(&*self.media, &self.dir)? => return Err(changed(&self.dir)),
             read => read?,
         };
-        // It was decrypted and encrypted again: other keys have these epochs, and other salts these slots.
+        // A store that was decrypted and encrypted again has other keys of these epochs, and other salts in these slots.
         if ring.id == self.ring { Ok(ring) } else { Err(changed(&self.dir)) }
     }
 

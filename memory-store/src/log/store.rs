@@ -250,9 +250,6 @@ impl LogStore {
         let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout, must_exist, encrypt } = options;
         #[cfg(test)]
         let (key, encrypt) = (key.or(tested::key()), encrypt || tested::key().is_some());
-        if must_exist {
-            Directory::open(&*media, path)?;
-        }
         // Nothing is touched before the key is known to fit.
         let mut known = Keys::default();
         match Directory::open(&*media, path) {
@@ -260,6 +257,7 @@ impl LogStore {
                 directory.unlock(&media, key)?;
                 known = directory.keys;
             }
+            Err(error) if must_exist => return Err(error),
             Err(_) if encrypt && key.is_none() => return Err(keys::missing(path)),
             Err(_) => {}
         }

@@ -37,7 +37,7 @@ struct Loose {
 
 impl Loose {
     fn bytes(&self) -> u64 {
-        self.names.iter().map(|(_, bytes)| bytes).sum()
+        self.names.iter().fold(0, |all, (_, bytes)| all.saturating_add(*bytes))
     }
 }
 

@@ -198,14 +198,14 @@ impl Keys {
         out.get_mut(start..).and_then(finish_sealed).ok_or("a record is too long to be encrypted")
     }
 
-    /// What the salt of a record with this body is overwritten with, if it is sealed with one.
+    /// Bytes that overwrite the salt of a record with this body, if it is sealed with one.
     pub(crate) fn grave(&self, body: &[u8]) -> Option<Grave> {
         let Placed { epoch, slot, conversation, .. } = Placed::read(body.first_chunk()?).filter(|_| is_sealed(body))?;
         let keys = self.0.as_ref()?.conversation(epoch, conversation)?;
         (slot > 0).then(|| Grave { slot, mark: keys.mark(slot) })
     }
 
-    /// What the salt of a record of a frame is overwritten with.
+    /// Bytes that overwrite the salt of a record of a frame.
     pub(crate) fn grave_in(&self, header: &FrameHeader, record: &OpenRecord<'_>) -> Option<Grave> {
         let keys = self.0.as_ref()?.conversation(header.key_epoch, header.conversation)?;
         record.slot.map(|slot| Grave { slot, mark: keys.mark(slot) })
@@ -293,7 +293,7 @@ fn open(
     if is_open { Ok(()) } else { Err(CHANGED) }
 }
 
-/// What a part is bound to: vacuum moves frames, and a record keeps its conversation, node and kind.
+/// Place that a part is bound to: vacuum moves frames, and a record keeps its conversation, node and kind.
 fn place(inner: &Inner, (fields, part): Fields<'_>) -> [u8; 16 + PLACED + 1] {
     let mut out = [part; 16 + PLACED + 1];
     out.iter_mut().zip(inner.store.iter().chain(fields)).for_each(|(out, byte)| *out = *byte);

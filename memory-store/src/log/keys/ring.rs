@@ -303,7 +303,7 @@ impl Ring {
     }
 }
 
-/// What a sealed key is bound to.
+/// Place that a sealed key is bound to.
 fn place(store: StoreId, epoch: u32) -> Vec<u8> {
     [&b"memory 2026 store key"[..], &store, &epoch.to_le_bytes()].concat()
 }

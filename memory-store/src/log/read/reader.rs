@@ -276,7 +276,7 @@ impl<'s> Reader<'s> {
         self.stored_body(location, most)
     }
 
-    /// What the salt of the record at `location` is overwritten with, if it is sealed with one.
+    /// Bytes that overwrite the salt of the record at `location`, if it is sealed with one.
     pub(crate) fn grave(&mut self, location: Location) -> Result<Option<Grave>, StoreError> {
         let Some(keys) = self.segments.first().map(Segment::keys) else { return Ok(None) };
         Ok(keys.grave(self.stored_body(location, None)?))

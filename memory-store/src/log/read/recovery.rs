@@ -69,12 +69,13 @@ pub(crate) enum Mode {
 /// the log is lost or the watermark is gone.
 pub(crate) fn saved(media: &dyn Media, directory: &Directory) -> Option<Saved> {
     let file = media.open(&directory.cache().join(checkpoint::FILE), Access::Read).ok()?;
-    let kept: Kept = match file.map().ok().filter(|_| !directory.keys.is_some()) {
-        Some(Some(map)) => Arc::new(map),
-        _ => {
-            let bytes = read_from(&*file, 0).ok()?;
-            Arc::new(if directory.keys.is_some() { directory.keys.open_file(&bytes)? } else { bytes })
-        }
+    let read = || read_from(&*file, 0).ok();
+    let kept: Kept = match directory.keys.is_some() {
+        true => Arc::new(directory.keys.open_file(&read()?)?),
+        false => match file.map().ok()? {
+            Some(map) => Arc::new(map),
+            None => Arc::new(read()?),
+        },
     };
     Saved::of(kept).filter(|saved| saved.store == directory.id)
 }

@@ -111,7 +111,7 @@ fn doctor_finds_it_whole_and_salvage_keeps_it() {
     let disk = empty_disk();
     perform_all(&open(&disk).unwrap(), &changes());
     let media: Arc<dyn Media> = Arc::new(disk.clone());
-    let diagnosis = crate::log::upkeep::doctor::examine_on(&media, Path::new(PATH), &()).unwrap();
+    let diagnosis = crate::log::upkeep::doctor::examine_on(&media, Path::new(PATH), None, &()).unwrap();
     assert!(diagnosis.is_whole(), "{diagnosis:?}");
     let target = Path::new("/disk/saved");
     crate::log::upkeep::salvage::salvage_on(

@@ -280,7 +280,7 @@ fn a_change_of_keys_is_there_or_not_whatever_operation_of_it_fails_and_the_next_
                 let is_encrypted = store.is_encrypted();
                 drop(store);
                 assert_eq!(in_clear(&disk).is_empty(), is_encrypted, "{context}: {:?}", in_clear(&disk));
-                // It goes on from wherever it is.
+                // The change goes on from any state.
                 let key = [to.as_ref(), from.as_ref(), given].into_iter().find(|key| open_with(&disk, *key).is_ok());
                 let store = open_with(&disk, key.unwrap()).unwrap();
                 perform(&store, &Request::Append("a", vec![draft(99, 10)]))

@@ -216,7 +216,7 @@ pub(super) fn doctor_and_salvage_take_erased_messages_for_what_they_are() {
         }
         drop(store);
         let media: Arc<dyn Media> = Arc::new(disk.clone());
-        let diagnosis = crate::log::upkeep::doctor::examine_on(&media, Path::new(PATH), &()).unwrap();
+        let diagnosis = crate::log::upkeep::doctor::examine_on(&media, Path::new(PATH), None, &()).unwrap();
         assert!(diagnosis.is_whole(), "{diagnosis:?}");
         let target = Path::new("/disk/saved");
         crate::log::upkeep::salvage::salvage_on(&media, Path::new(PATH), target, 4096, tested::key(), &()).unwrap();

@@ -121,7 +121,7 @@ fn changes_at_the_same_time_next_to_writers_and_killed_lose_nothing() {
                     // Refused before it began, or done.
                     assert!(matches!(ended, None | Some(Ok(_) | Err(StoreError::Key { .. }))), "{context}: {ended:?}");
                 }
-                // Killed again, and then completed by whoever opens it next.
+                // Killed again, and then completed by the next opening.
                 drop(change(path, &NewKeys, draw(40)));
                 stop.store(true, Ordering::Relaxed);
                 appending.join().unwrap()

@@ -16,7 +16,7 @@ use crate::log::{
         scan::{Found, Scan},
         segment::{Segment, SegmentHeader},
     },
-    keys::Keys,
+    keys::{Keys, SEALED_FILE},
     media::{Access, Disk, Media, MediaFile, read_from},
     store::LogStore,
 };
@@ -153,7 +153,9 @@ impl Search {
             }
             return Ok(());
         }
-        if let Some(contents) = self.keys.open_file(&read_from(file, 0)?) {
+        if begin.starts_with(&SEALED_FILE)
+            && let Some(contents) = self.keys.open_file(&read_from(file, 0)?)
+        {
             self.piece(path, &contents);
             return Ok(());
         }

@@ -23,7 +23,7 @@ use crate::{
     derived::{NAMED_BY, is_of_store},
     log::{
         format::{codec::Past, frame::StoreId},
-        keys::{self, MasterKey},
+        keys::MasterKey,
         media::{Access, Disk, Media},
         read::survey::{Part, RawFinding, Source, Surveyed, Tail, Visitor, run, survey},
         state::damage::TornTail,
@@ -222,8 +222,7 @@ pub fn examine_with(
     key: Option<&MasterKey>,
     progress: &dyn Progress,
 ) -> Result<Diagnosis, RescueError> {
-    let media: Arc<dyn Media> = Arc::new(Disk);
-    examine_source(&*media, unlocked(&media, path.as_ref(), key)?, progress)
+    examine_on(&(Arc::new(Disk) as Arc<dyn Media>), path.as_ref(), key, progress)
 }
 
 /// The files of a store, with its keys.
@@ -235,23 +234,14 @@ pub(super) fn unlocked(media: &Arc<dyn Media>, path: &Path, key: Option<&MasterK
     Ok(source)
 }
 
-#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn examine_on(
     media: &Arc<dyn Media>,
     path: &Path,
+    key: Option<&MasterKey>,
     progress: &dyn Progress,
 ) -> Result<Diagnosis, RescueError> {
-    examine_source(&**media, unlocked(media, path, None)?, progress)
-}
-
-pub(super) fn examine_source(
-    media: &dyn Media,
-    source: Source,
-    progress: &dyn Progress,
-) -> Result<Diagnosis, RescueError> {
-    if source.is_encrypted && !source.keys.is_some() {
-        return Err(keys::missing(&source.path).into());
-    }
+    let source = unlocked(media, path, key)?;
+    let media: &dyn Media = &**media;
     let mut remembered = Remembered::new();
     let doctor = loop {
         let mut doctor = Doctor { remembered: remembered.clone(), ..Doctor::default() };

@@ -23,7 +23,7 @@ use crate::log::{
         frame::{FrameKind, records},
         scan::{Found, Scan},
     },
-    keys::{self, Keys, MasterKey, UnderWay, epoch_of, no_key},
+    keys::{self, EncryptionChange, Keys, MasterKey, epoch_of, no_key},
     media::{Disk, Media},
     read::{
         directory::{CACHE, Directory, Format, LOG, read_format},
@@ -45,25 +45,11 @@ const MOST_ROUNDS: usize = 32;
 const DERIVED: [&str; 8] =
     ["vectors", "vectors/graphs", "vectors/packs", "tokens", "tokens/packs", "words", "embeddings", "capture"];
 
-/// Change of how a store is encrypted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EncryptionChange {
-    /// Encrypts it with the key that is given.
-    Encrypt,
-    /// Decrypts it.
-    Decrypt,
-    /// Locks its keys with another master key. Nothing else is written again.
-    NewMasterKey(MasterKey),
-    /// Gives it new keys, and writes all of it again.
-    NewKeys,
-}
-
 /// How a change of encryption ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptionChanged {
-    /// It was made.
+    /// The change was made.
     Made,
     /// The same change had been interrupted, and was completed.
     Completed,
@@ -113,13 +99,7 @@ pub(crate) fn change_on(
             drop(store);
             store = LogStore::open_keyed(Arc::clone(media), path, options, key)?;
         }
-        let is_same = match change {
-            EncryptionChange::Encrypt => under_way == UnderWay::Encrypting,
-            EncryptionChange::Decrypt => under_way == UnderWay::Decrypting,
-            EncryptionChange::NewKeys => under_way == UnderWay::Rotating,
-            EncryptionChange::NewMasterKey(_) => false,
-        };
-        if is_same {
+        if under_way == *change {
             return Ok(EncryptionChanged::Completed);
         }
     } else if is_put_right {
@@ -162,7 +142,7 @@ fn put_right(
     options: LogOptions,
     key: Option<&MasterKey>,
 ) -> Result<bool, StoreError> {
-    if *is_encrypted || !keys::is_there(&**media, path) {
+    if *is_encrypted || !keys::is_there(&**media, path)? {
         return Ok(false);
     }
     let lock = Lock::write(&**media, path, &path.join(LOG))?;
@@ -302,7 +282,7 @@ fn conforming(shared: &Shared, epoch: u32, numbers: Range<u32>) -> Result<bool, 
                 Found::Damage { offset, why, .. } => (offset, why),
                 Found::Torn { offset, .. } => (offset, "the segment ends within a frame"),
             };
-            // Whoever mends it may need a key that nothing else needs.
+            // A salvage of it may need a key that nothing else needs.
             let place = Place::from(segment.path()).offset(u64::from(offset));
             return Err(StoreError::Damaged { place, why: why.to_owned() });
         }
@@ -314,10 +294,12 @@ fn conforming(shared: &Shared, epoch: u32, numbers: Range<u32>) -> Result<bool, 
 /// derived again.
 fn recode(cache: &Path, keys: &KeySet) -> Result<(), StoreError> {
     for path in derived(cache)?.iter().filter(|path| DataFile::epoch_at(path) != Some(keys.current())) {
-        let recoded = rewritten(path, keys).or_else(|_| fs::remove_file(path));
+        let recoded = rewritten(path, keys).or_else(|error| {
+            tracing::debug!(path = %path.display(), %error, "a derived file is removed, since it cannot be written again");
+            fs::remove_file(path)
+        });
         recoded.or_else(or_gone).map_err(io_error("encrypt", path))?;
     }
-    // The next opening writes a checkpoint.
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use memory_core::{
 };
 
 use super::{
-    doctor::{ConversationLabel, Diagnosis, examine_source, unlocked},
+    doctor::{ConversationLabel, Diagnosis, examine_on, unlocked},
     enclosing::check_outside,
     rescue::{RescueError, make_empty_dir, write_file},
 };
@@ -91,7 +91,7 @@ pub(crate) fn salvage_on(
     progress: &dyn Progress,
 ) -> Result<SalvageReport, RescueError> {
     let media: &dyn Media = &**shared;
-    let diagnosis = examine_source(media, unlocked(shared, source, key)?, progress)?;
+    let diagnosis = examine_on(shared, source, key, progress)?;
     make_empty_dir(media, target)?;
     let log = target.join("log");
     make_dir(media, &log)?;
@@ -115,7 +115,7 @@ pub(crate) fn salvage_on(
     // `FORMAT` is written last, since it makes the directory a store.
     write_file(media, target, FORMAT_FILE, Format { id, is_encrypted }.text().as_bytes())?;
     sync_dir(media, target)?;
-    let target = examine_source(media, unlocked(shared, target, key)?, progress)?;
+    let target = examine_on(shared, target, key, progress)?;
     Ok(SalvageReport { source: diagnosis, target })
 }
 

@@ -1,13 +1,13 @@
-//! Overwrites the salts of what an erasure has erased, so that nobody can decrypt it any more.
+//! Overwrites the salts of what an erasure has erased, so that it cannot be decrypted any more.
 
 use std::sync::Arc;
 
 use memory_core::{
-    Erasure, NodeRange,
+    Erasure,
     port::{Event, StoreError},
 };
 
-use crate::log::{read::reader::Reader, write::shared::Shared};
+use crate::log::{read::reader::Reader, state::erased::Cut, write::shared::Shared};
 
 /// The erasures among events, if the store is encrypted.
 pub(crate) fn erasures(shared: &Shared, events: &[Event]) -> Vec<Erasure> {
@@ -25,16 +25,15 @@ pub(crate) fn shred(shared: &Shared, erasures: &[Erasure]) -> Result<(), StoreEr
         let state = shared.current()?;
         let (mut places, mut notes) = (Vec::new(), Vec::new());
         for one in state.conversations() {
-            let cuts = one.erased.cuts().iter().filter(|cut| erasures.iter().any(|erasure| erasure.id == cut.id));
-            let runs: Vec<NodeRange> = cuts.flat_map(|cut| cut.nodes.iter().copied()).collect();
-            let is_concerned = one.erased.cuts().iter().any(|cut| erasures.iter().any(|erasure| erasure.id == cut.id));
-            if !is_concerned {
+            let is_meant = |cut: &&Cut| erasures.iter().any(|erasure| erasure.id == cut.id);
+            let cuts: Vec<_> = one.erased.cuts().iter().filter(is_meant).collect();
+            if cuts.is_empty() {
                 continue;
             }
-            places.extend(runs.iter().flat_map(|run| one.nodes.all_wanted(*run)).map(|wanted| wanted.location));
+            let runs = cuts.iter().flat_map(|cut| &cut.nodes);
+            places.extend(runs.flat_map(|run| one.nodes.all_wanted(*run)).map(|wanted| wanted.location));
             places.extend(one.summaries.erased_locations());
-            let of_conversation = one.notes.locations(1, one.notes.last());
-            notes.extend(of_conversation.into_iter().map(|place| (place, one.erased.clone())));
+            notes.push((one.notes.locations(1, one.notes.last()), one.erased.clone()));
         }
         (Arc::clone(&state.segments), places, notes)
     };
@@ -43,9 +42,11 @@ pub(crate) fn shred(shared: &Shared, erasures: &[Erasure]) -> Result<(), StoreEr
     for place in places {
         graves.extend(reader.grave(place)?);
     }
-    for (place, erased) in notes {
-        if reader.note(place)?.is_some_and(|note| erased.hides_note(&note, place)) {
-            graves.extend(reader.grave(place)?);
+    for (places, erased) in notes {
+        for place in places {
+            if reader.note(place)?.is_some_and(|note| erased.hides_note(&note, place)) {
+                graves.extend(reader.grave(place)?);
+            }
         }
     }
     shared.directory.keys.shred(graves)

@@ -33,7 +33,7 @@ pub(crate) fn write_ahead(shared: &Shared, state: &State) {
     let path = dir.join(AHEAD);
     let written = media
         .create_dir_all(&dir)
-        .and_then(|()| media.open(&path, Access::Create)?.write_at(&shared.directory.keys.seal_file(bytes)?, 0));
+        .and_then(|()| media.open(&path, Access::Create)?.write_at(&shared.directory.keys.seal_file(&bytes)?, 0));
     if let Err(error) = written {
         tracing::debug!(path = %path.display(), %error, "no checkpoint was written ahead");
         drop(media.remove(&path));
@@ -129,11 +129,7 @@ impl Checkpointer {
         self.bytes = bytes.len() as u64;
         let dir = shared.directory.cache();
         let keys = &shared.directory.keys;
-        let written = if keys.is_some() {
-            keys.seal_file(bytes.clone()).and_then(|sealed| self.put(&*shared.media, &dir, &sealed))
-        } else {
-            self.put(&*shared.media, &dir, &bytes)
-        };
+        let written = keys.seal_file(&bytes).and_then(|sealed| self.put(&*shared.media, &dir, &sealed));
         if let Err(error) = written {
             tracing::warn!(path = %dir.join(FILE).display(), %error, "no checkpoint was written");
             return;

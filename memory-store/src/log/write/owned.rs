@@ -104,7 +104,7 @@ impl Owned {
         if unlock.encrypts_new && !is_encrypted {
             return Err(no_key(path, "it is there already and is not encrypted: `memory encrypt` encrypts it"));
         }
-        if !is_encrypted && keys::is_there(media, path) {
+        if !is_encrypted && keys::is_there(media, path)? {
             // Encrypting the store was interrupted before it began, or decrypting it after it ended.
             if needs_keys(media, path, id)? {
                 return Err(of_before(path));

@@ -105,7 +105,7 @@ impl Source {
             });
             files.push((file, header.unwrap_or_default()));
         }
-        let mut is_encrypted = keys::is_there(media, path);
+        let mut is_encrypted = keys::is_there(media, path)?;
         let (id, durable) = match format {
             Ok(directory) => {
                 is_encrypted = directory.is_encrypted;
