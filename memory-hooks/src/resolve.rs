@@ -23,10 +23,8 @@ impl Memory {
         let name = name.to_owned();
         self.call(move |this| async move {
             let states = this.store().conversations().await?;
-            match by_id(&states, &name) {
-                Meant::One(id) => return Ok(id),
-                Meant::Several(candidates) => return Err(ambiguous(&name, candidates)),
-                Meant::Nobody => {}
+            if let Some(id) = by_id(&states, &name).known(&name)? {
+                return Ok(id);
             }
             if name == LAST {
                 // The store is empty, or has only archived conversations.
@@ -54,6 +52,16 @@ impl Memory {
             }
         })
         .await
+    }
+
+    /// The conversation whose id is `name` or the only one that begins so, or `last`; `None` if there is none. No title is
+    /// looked at, so no message is read.
+    ///
+    /// # Errors
+    /// [`MemoryError::Ambiguous`] with the candidates if several match, or if the store fails.
+    pub async fn resolve_id(&self, name: &str) -> Result<Option<ConversationId>, MemoryError> {
+        let name = name.to_owned();
+        self.call(move |this| async move { by_id(&this.store().conversations().await?, &name).known(&name) }).await
     }
 
     /// The existing conversation that `name` means, as [`Self::resolve`] finds it.
@@ -85,17 +93,18 @@ impl Meant {
         }
     }
 
-    fn id(self, name: &str) -> Result<ConversationId, MemoryError> {
+    /// The conversation, if a name means one.
+    fn known(self, name: &str) -> Result<Option<ConversationId>, MemoryError> {
         match self {
-            Self::One(id) => Ok(id),
-            Self::Several(candidates) => Err(ambiguous(name, candidates)),
-            Self::Nobody => Err(MemoryError::NoConversation { name: name.to_owned() }),
+            Self::One(id) => Ok(Some(id)),
+            Self::Several(candidates) => Err(MemoryError::Ambiguous { name: name.to_owned(), candidates }),
+            Self::Nobody => Ok(None),
         }
     }
-}
 
-fn ambiguous(name: &str, candidates: Vec<Candidate>) -> MemoryError {
-    MemoryError::Ambiguous { name: name.to_owned(), candidates }
+    fn id(self, name: &str) -> Result<ConversationId, MemoryError> {
+        self.known(name)?.ok_or_else(|| MemoryError::NoConversation { name: name.to_owned() })
+    }
 }
 
 /// Finds a conversation by the whole id, by `last`, or by the beginning of an id.

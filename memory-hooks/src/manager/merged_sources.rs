@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use memory_core::{DISABLED, ERASED, Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
-
 use memory_strategies::{Ended, Speaker};
 
 use super::writing::{CHUNK, Writer, dated, is_of_a_lost_message};
@@ -63,18 +62,31 @@ impl Writer<'_> {
     /// The sentences of the messages under summaries that were changed after their summary was written.
     async fn ended(&self, children: &[Summary]) -> Result<Ended, MemoryError> {
         let mut said = Vec::new();
-        let nodes: Vec<_> = children.iter().flat_map(|child| child.body.span.iter()).collect();
-        for chunk in nodes.chunks(CHUNK) {
-            for run in NodeRange::merge(chunk.iter().copied().map(NodeRange::single).collect()) {
+        let nodes: Vec<_> = children.iter().flat_map(|child| child.body.span.iter()).map(NodeRange::single).collect();
+        self.read_each(&nodes, CHUNK, |node| {
+            if learning::speaks(node) && is_short(node) {
+                let is_model = !matches!(learning::speaker(&node.message), Some(Speaker::User | Speaker::Person));
+                said.push((node.message.speaker_or_role().to_owned(), is_model, dated(node, &node.message.text())));
+            }
+        })
+        .await?;
+        Ok(Ended::of(said.iter().map(|(speaker, is_model, text)| (speaker.as_str(), *is_model, text.as_str()))))
+    }
+
+    /// Reads nodes that are not hidden, so many at once.
+    async fn read_each(
+        &self,
+        nodes: &[NodeRange],
+        at_once: usize,
+        mut take: impl FnMut(&Node),
+    ) -> Result<(), MemoryError> {
+        for chunk in nodes.chunks(at_once) {
+            for run in NodeRange::merge(chunk.to_vec()) {
                 let read = self.ports.store.readable_nodes(self.conversation, run).await?;
-                let speaking = read.nodes.iter().filter(|node| learning::speaks(node) && is_short(node));
-                said.extend(speaking.map(|node| {
-                    let is_model = !matches!(learning::speaker(&node.message), Some(Speaker::User | Speaker::Person));
-                    (node.message.speaker_or_role().to_owned(), is_model, dated(node, &node.message.text()))
-                }));
+                read.nodes.iter().filter(|node| !node.is_hidden()).for_each(&mut take);
             }
         }
-        Ok(Ended::of(said.iter().map(|(speaker, is_model, text)| (speaker.as_str(), *is_model, text.as_str()))))
+        Ok(())
     }
 
     /// A summary as a source.
@@ -96,21 +108,17 @@ impl Writer<'_> {
         };
         let nodes: Vec<_> = children.iter().filter(of_one).map(|child| child.body.span).collect();
         let mut said = BTreeMap::new();
-        for chunk in nodes.chunks(AT_ONCE) {
-            for run in NodeRange::merge(chunk.to_vec()) {
-                let read = self.ports.store.readable_nodes(self.conversation, run).await?;
-                for node in read.nodes.iter().filter(|node| !node.is_hidden()) {
-                    let mut source = self.message(node, SummaryMetadata::default());
-                    let of_node = |child: &&Summary| child.body.span.first() == node.id;
-                    if is_short(node) {
-                        source.text = dated(node, &source.text);
-                    } else if let Some(child) = children.iter().find(of_node).filter(|_| !source.text.is_empty()) {
-                        source.text = self.told(child).text;
-                    }
-                    said.insert(node.id, source);
-                }
+        self.read_each(&nodes, AT_ONCE, |node| {
+            let mut source = self.message(node, SummaryMetadata::default());
+            let of_node = |child: &&Summary| child.body.span.first() == node.id;
+            if is_short(node) {
+                source.text = dated(node, &source.text);
+            } else if let Some(child) = children.iter().find(of_node).filter(|_| !source.text.is_empty()) {
+                source.text = self.told(child).text;
             }
-        }
+            said.insert(node.id, source);
+        })
+        .await?;
         Ok(said)
     }
 }

@@ -83,7 +83,6 @@ pub(crate) async fn assemble(
         options,
         longest_result,
         nodes: snapshot.tree.total(),
-        full_tokens: snapshot.tree.shown_tokens_within(snapshot.tree.total()),
         snapshot,
         learned,
         recorded: OnceLock::new(),
@@ -167,8 +166,6 @@ pub(super) struct Assembly<'a> {
     pub(super) snapshot: Snapshot,
     /// Number of messages in the view; the conversation may have more by now.
     nodes: u64,
-    /// Tokens of these messages.
-    full_tokens: u64,
     /// Rules and corrections; empty if everything fits.
     pub(super) learned: Learned,
     /// Recorded changes of standing lines, once they are read.
@@ -253,7 +250,6 @@ impl Assembly<'_> {
         self.snapshot = Snapshot::read(parts, conversation).await?;
         end::limit(&mut self.snapshot, reply);
         self.nodes = nodes;
-        self.full_tokens = self.snapshot.tree.shown_tokens_within(nodes);
         self.longest_result = longest_result;
         self.notices.extend(notices.into_iter().filter(|notice| !self.notices.contains(notice)).collect::<Vec<_>>());
         let is_whole = NodeRange::first_n(nodes).is_none_or(|all| verbatim == [all]);
@@ -319,7 +315,7 @@ impl Assembly<'_> {
             budget: self.options.budget,
             nodes: self.nodes,
             erased: self.snapshot.tree.erased_runs(self.nodes),
-            full_tokens: self.full_tokens,
+            full_tokens: self.snapshot.tree.shown_tokens_within(self.nodes),
             notices: self.notices.clone(),
             compared: BTreeMap::new(),
             reductions: Vec::new(),

@@ -123,11 +123,9 @@ pub fn goal(text: &str) -> Option<Goal> {
     let lines = spoken_lines(text).flat_map(|line| whole_sentences(line.text));
     for sentence in lines.filter(|sentence| is_quotable(sentence) && !points(sentence)) {
         let Some(is_stated) = states(sentence) else { continue };
-        let labelled = sentence.trim_start_matches('*').split_once(':').filter(|(label, _)| is_goal(label.trim()));
+        let labelled = labelled(sentence);
         let is_shared = is_stated && (labelled.is_some() || SHARED_GOALS.are_in(&crate::words::keys(sentence)));
-        // The label would stand twice where goals are shown.
-        let matter = labelled.map_or(sentence, |(_, matter)| matter.trim_start_matches(['*', ' ']));
-        let matter = matter.split_once("**").filter(|_| labelled.is_some()).map_or(matter, |(inner, _)| inner);
+        let matter = labelled.unwrap_or(sentence);
         let goal = Goal { at: offset(text, matter), bytes: matter.len(), is_stated, is_shared };
         if is_stated { stated = Some(goal) } else { wished = wished.or(Some(goal)) }
     }
@@ -180,18 +178,20 @@ fn states(sentence: &str) -> Option<bool> {
         !is_own || gap.trim() != "" || before.is_none_or(|before| LEADS.contains(&before.key))
     };
     // A label: "Goal: 100 requests a minute"
-    let is_labelled = sentence.trim_start_matches('*').split_once(':').is_some_and(|(label, _)| is_goal(label.trim()));
-    let labelled = Some(true).filter(|_| is_labelled && has_matter(1));
+    let labelled = labelled(sentence).filter(|_| has_matter(1)).map(|_| true);
     let found = found
         .filter(|(at, after, _)| is_free(*at) && begins(*at) && has_matter(*after))
         .map(|(_, _, is_stated)| is_stated);
     found.max().max(labelled)
 }
 
-fn is_goal(label: &str) -> bool {
-    ["goal", "our goal", "my goal", "aim", "ziel", "objectif", "objetivo"]
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(label))
+/// The goal behind a label, which would stand twice where goals are shown: "**Goal: 100 requests a minute.** Go."
+fn labelled(sentence: &str) -> Option<&str> {
+    let (label, matter) = sentence.trim_start_matches('*').split_once(':')?;
+    let names = ["goal", "our goal", "my goal", "aim", "ziel", "objectif", "objetivo"];
+    let is_goal = names.iter().any(|name| name.eq_ignore_ascii_case(label.trim()));
+    let matter = matter.trim_start_matches(['*', ' ']);
+    is_goal.then(|| matter.split_once("**").map_or(matter, |(inner, _)| inner))
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ const MOST: usize = 16;
 word_lists! {
     /// First words of advice or of a template behind a label.
     ADVICE = "decide decided choose chose chosen opt consider invest buying postponing whether you your if";
-    /// First words of a sentence that tells something else.
+    /// First words of a sentence about something else than the date before it.
     TELLERS = "i i'll i'm i've we we'll he she they you it that this ich wir";
     /// Words of a model that speaks of its own plans.
     PLANS = "i i'll i'd let's ich";
@@ -171,8 +171,8 @@ fn all_standing(text: &str, speaker: Speaker) -> Vec<Standing> {
             if let Some(label) = label {
                 listed = label.is_of_list.then_some(label.kind).filter(|_| speaker == Speaker::User);
                 // In a model's lists a labelled decision is an example or advice: "- Decision: Decide to wait."
-                let may_label = speaker != Speaker::Model || !line.is_item && !advises(sentence, label.end);
-                let may_label = may_label && !(speaker == Speaker::Model && is_plan(sentence, label.end));
+                let is_loose = || line.is_item || advises(sentence, label.end) || is_plan(sentence, label.end);
+                let may_label = speaker != Speaker::Model || !is_loose();
                 let is_said = !label.is_of_list && label.may_be_of(speaker) && may_label;
                 let said = is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten();
                 // A sentence too short to be a statement may still end the previous decision.

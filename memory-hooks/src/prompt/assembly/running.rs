@@ -97,7 +97,6 @@ impl<'a> Running<'a> {
         let snapshot = Snapshot::read(parts, conversation).await?;
         let now = options.now.unwrap_or_else(|| parts.clock.now());
         let nodes = snapshot.tree.total();
-        let full_tokens = snapshot.tree.shown_tokens_within(nodes);
         let assembly = Assembly {
             parts,
             conversation,
@@ -111,7 +110,6 @@ impl<'a> Running<'a> {
             longest_result: None,
             snapshot,
             nodes,
-            full_tokens,
             // Read once something is recalled, or the window moves.
             learned: Learned::default(),
             recorded: OnceLock::new(),
@@ -323,7 +321,7 @@ impl<'a> Running<'a> {
     }
 
     /// The manager's view: everything verbatim within `whole` tokens, otherwise a cut of at most `floor`; if the
-    /// smallest is larger, it may have all of the budget.
+    /// smallest is larger, or does not show the last message of the user, it may have more, up to all of the budget.
     async fn view(&mut self, whole: u32, floor: u32) -> Result<Window, MemoryError> {
         let budget = self.assembly.options.budget;
         let tree = &self.assembly.snapshot.tree;
@@ -344,7 +342,7 @@ impl<'a> Running<'a> {
         without.ok_or_else(|| refused.unwrap_or(PlanError::BudgetTooSmall { needed: u32::MAX, budget }).into())
     }
 
-    /// True if a window shows the last message of the user whole, or an end of so many steps that it stands beside them.
+    /// True if a window shows the last message of the user whole, or an end of so many steps that it is added to them.
     fn shows_question(&self, window: &Window) -> bool {
         let tree = &self.assembly.snapshot.tree;
         let Some(asked) = tree.last_prompt() else { return true };

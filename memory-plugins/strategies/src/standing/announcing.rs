@@ -83,7 +83,7 @@ word_lists! {
     OUTPUTS = "answer answers reply replies response responses explanation explanations output summaries bullet emojis";
     /// Verbs of the words of somebody else.
     SAYS = "says said told tells wrote writes claims claimed recommends recommended suggests suggested sagt sagte meint";
-    /// Those who may repeat their own rule: "As I said, never push to main."
+    /// Speakers who may repeat their own rule: "As I said, never push to main."
     SPEAKERS = "i we ich wir";
     ALLOWED = "fine ok okay allowed welcome";
     AGAIN = "now again";
@@ -159,22 +159,22 @@ pub(super) fn goes_back(keys: &[u64]) -> bool {
     GOES_BACK.are_in(keys)
 }
 
-/// True for the words of somebody else: "My colleague told me: never use ORMs.", "The docs say: always call close()."
+/// True for reported speech: "My colleague told me: never use ORMs.", "The docs say: always call close()."
 pub(super) fn is_reported(sentence: &Sentence<'_>) -> bool {
-    /// Words of whom somebody tells, and words between that and what is told.
-    const TOLD: usize = 5;
-    const TO: usize = 4;
+    /// Maximum words before the verb, and between it and the mark before what is said.
+    const SPEAKER: usize = 5;
+    const LISTENER: usize = 4;
     let keys = &sentence.keys;
     let is = |at: usize, set: &KeySet| keys.get(at).is_some_and(|key| set.contains(key));
     let is_plural = |at: usize| sentence.words.get(at).is_some_and(|word| word.text.ends_with('s'));
     let orders = |at: usize| sentence.words.get(at).is_some_and(|word| word.text == "say") && !is_plural(at - 1);
     let told = |at: &usize| is(*at, &SAYS) && !orders(*at);
-    let told = (1..keys.len().min(TOLD + 1)).find(told);
+    let told = (1..keys.len().min(SPEAKER + 1)).find(told);
     told.is_some_and(|at| {
         let repeats = is(at - 1, &SPEAKERS)
             && sentence.words.get(at + 1).is_some_and(|next| next.text == "you" || sentence.is_after_comma(next));
         let is_told = |word: &Word<'_>| sentence.is_after_comma(word);
-        !repeats && sentence.words.iter().skip(at + 1).take(TO).any(is_told)
+        !repeats && sentence.words.iter().skip(at + 1).take(LISTENER).any(is_told)
     })
 }
 
@@ -216,23 +216,24 @@ pub(super) fn restored(keys: &[u64]) -> Vec<u64> {
     named_behind(&RETURNS, keys)
 }
 
-/// Keys of the first words behind phrases.
+/// Keys of the first words behind phrases, wherever these are.
 fn named_behind(phrases: &Phrases<()>, keys: &[u64]) -> Vec<u64> {
+    let behind = |at: usize| first_behind(phrases, keys.get(at..).unwrap_or_default());
+    (0..keys.len()).flat_map(behind).copied().collect()
+}
+
+/// Keys of the first words behind the longest phrase with which the words begin.
+fn first_behind<'k>(phrases: &Phrases<()>, keys: &'k [u64]) -> &'k [u64] {
     /// Words that belong to the phrase: "scratch the old queue".
     const NAMED: usize = 3;
-    let behind = |at: usize| {
-        let from = keys.get(at..).unwrap_or_default();
-        let length = phrases.at(from).map(|(length, ())| length).max()?;
-        from.get(length..from.len().min(length + NAMED))
-    };
-    (0..keys.len()).filter_map(behind).flatten().copied().collect()
+    let longest = phrases.at(keys).map(|(length, ())| length).max();
+    longest.and_then(|length| keys.get(length..keys.len().min(length + NAMED))).unwrap_or_default()
 }
 
 /// Keys of the first words behind phrases like "instead of": the things that are over.
 pub(super) fn over(keys: &[u64]) -> Vec<u64> {
     let mut named = named_behind(&OVER, keys);
-    let begins = BEGINS_OVER.at(keys).map(|(length, ())| length).max();
-    named.extend(begins.and_then(|length| keys.get(length..keys.len().min(length + 3))).unwrap_or_default());
+    named.extend(first_behind(&BEGINS_OVER, keys));
     named
 }
 

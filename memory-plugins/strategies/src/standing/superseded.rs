@@ -91,7 +91,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Of the messages of a span, in order: the speaker's name or role, whether it is a model, and the text.
+    /// Changed sentences of the messages of a span, given in order: speaker's name or role, true for a model, and text.
     #[must_use]
     pub fn of<'a>(messages: impl IntoIterator<Item = (&'a str, bool, &'a str)>) -> Self {
         let (mut said, mut speakers) = (Vec::new(), HashSet::new());
