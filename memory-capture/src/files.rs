@@ -205,7 +205,7 @@ impl TranscriptFiles {
     }
 }
 
-/// Names files of one name by their folders below `root`, too, or by their endings: the one nearest to the root alone is
+/// Names files of one name by their folders below `root`, too, or by their endings. Only the one nearest to the root is
 /// named by the file.
 fn name_apart(transcripts: &mut [Transcript], root: &Path) {
     let mut named: BTreeMap<ConversationId, Vec<usize>> = BTreeMap::new();

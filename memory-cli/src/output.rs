@@ -37,8 +37,11 @@ pub(crate) fn is_screen() -> bool {
 
 /// Wraps a line for a screen between words; the further lines are indented as the text of the first.
 pub(crate) fn wrapped(line: &str, is_screen: bool) -> String {
+    if !is_screen {
+        return line.to_owned();
+    }
     let most = usize::from(width());
-    if !is_screen || textwrap::core::display_width(line) < most {
+    if textwrap::core::display_width(line) < most {
         return line.to_owned();
     }
     let indent = " ".repeat(line.chars().take_while(|c| *c == ' ').count());

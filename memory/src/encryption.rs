@@ -42,7 +42,7 @@ impl fmt::Debug for KeySource {
         match self {
             Self::Key(_) => f.write_str("Key(..)"),
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
-            // It may hold a password.
+            // A command may hold a password.
             Self::Command(_) => f.write_str("Command(..)"),
         }
     }

@@ -355,7 +355,7 @@ pub fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     loop {
         let was_encrypted = LogStore::is_encrypted_at(&config.store);
         match open_log_once(config, was_encrypted) {
-            // It was encrypted or decrypted meanwhile, and needs a key now, or none.
+            // A store that was encrypted or decrypted meanwhile needs a key now, or none.
             Err(error @ StoreError::Key { .. })
                 if tries < MOST_TRIES
                     && (must_open_again(&error) || LogStore::is_encrypted_at(&config.store) != was_encrypted) =>

@@ -1,11 +1,11 @@
 //! Reading of documents: text, Markdown, HTML and PDF.
 
 use std::{
-    io::{self, Read as _},
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use memory_files::{Links, open};
+use memory_files::{Links, read};
 
 use super::{DocumentKind, ExtractError, Extractor};
 
@@ -86,13 +86,13 @@ impl Document {
     /// [`DocumentError`]
     pub fn read(path: &Path, extractor: &Extractor) -> Result<Self, DocumentError> {
         let unread = |source| DocumentError::Unread { path: path.to_owned(), source };
-        let mut file = open(path, Links::Follow).map_err(unread)?;
-        let length = file.metadata().map_err(unread)?.len();
-        if length > LARGEST {
-            return Err(DocumentError::TooLarge { path: path.to_owned(), bytes: length });
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(unread)?;
+        let bytes = read(path, Links::Follow, LARGEST).map_err(|source| match source.kind() {
+            io::ErrorKind::FileTooLarge => {
+                let bytes = fs::metadata(path).map_or(LARGEST, |metadata| metadata.len());
+                DocumentError::TooLarge { path: path.to_owned(), bytes }
+            }
+            _ => unread(source),
+        })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let pages = match DocumentKind::of(path, &bytes) {
             Some(kind) => {

@@ -112,7 +112,7 @@ impl Args {
         // Without a name, a conversation must exist, and so must the store.
         let access = if self.conversation.is_some() || self.begins { Access::Write } else { Access::Existing };
         let config = globals.config(access)?.without_model();
-        // What is wrong with the message is said before anything is opened.
+        // Faults of the message are said before anything is opened.
         let mut message = self.message(text)?;
         let runtime = open(&config)?;
         news::print(globals.output, &news::of_key(&runtime, &config));
@@ -136,7 +136,7 @@ impl Args {
             }
         };
         let state = match runtime.store.conversation(&id).await {
-            // It is appended: only what it is counted by is another opening.
+            // The message is appended: its number needs another opening.
             Err(error) if memory_store::must_open_again(&error) => open(&config)?.store.conversation(&id).await?,
             state => state?,
         };

@@ -15,7 +15,7 @@ use crate::{
     failure::Usage,
     globals::Globals,
     open,
-    output::{Output, counted, moment},
+    output::{Output, counted, known},
 };
 
 /// Keeps messages out of every view and search until they are enabled; nothing is lost.
@@ -195,7 +195,7 @@ fn print(output: Output, conversations: Vec<Changed>, nothing: &str) -> anyhow::
             let which =
                 Some(messages).filter(|_| count > 0).into_iter().chain(summaries).collect::<Vec<_>>().join(", ");
             let by = if change.by.is_empty() { String::new() } else { format!(" by {}", change.by) };
-            let at = if change.at.is_known() { format!(", {}", moment(change.at)) } else { String::new() };
+            let at = known(change.at).map_or_else(String::new, |at| format!(", {at}"));
             output.line(&format!("{what} in {conversation}: {which}{by}{at}"))?;
         }
     }

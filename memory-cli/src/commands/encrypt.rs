@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if args.rotate {
         return change(globals, &EncryptionChange::NewKeys, "the store has new keys, and the same key opens it");
     }
-    let done = "the store is encrypted: keep its key, without which nobody can read it again";
+    let done = "the store is encrypted: keep its key, without which it cannot be read again";
     change(globals, &EncryptionChange::Encrypt, done)
 }
 

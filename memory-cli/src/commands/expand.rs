@@ -34,7 +34,7 @@ pub(crate) struct Args {
     disabled: bool,
 }
 
-/// What is printed.
+/// Things to print.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Messages(NodeRange),

@@ -181,7 +181,10 @@ async fn history(args: &History, globals: &Globals) -> anyhow::Result<()> {
     let parts = open(&globals.config(Access::Read)?.without_model())?;
     let all = LedgerRequest::default().which(Which::All);
     let (first, subject) = args.word.of(&parts.memory, &args.subject, globals.output).await?;
-    let named = first.map_or(args.conversation.named(&parts).await?, Some);
+    let named = match first {
+        Some(id) => Some(id),
+        None => args.conversation.named(&parts).await?,
+    };
     let (ledger, conversation, id) = match subject.parse::<EntryId>().ok() {
         Some(id) => {
             let conversation = match named {

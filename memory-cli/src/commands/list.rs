@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{ConversationId, Mark};
-use memory_hooks::{ListOptions, ListedConversation};
+use memory_hooks::{ListOptions, ListedConversation, Listing, Title};
 
 use super::resolve::{self, ShownNames};
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 /// A title that nobody set follows from the first message, and is in brackets.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// One conversation alone: its name or the beginning of it, its title, or `last`; also by -c [default: all]
+    /// Only this conversation: its name or the beginning of it, its title, or `last`; also by -c [default: all]
     #[arg(value_name = "CONVERSATION")]
     conversation: Option<String>,
     /// Only conversations with this tag; if several are given, with all of them
@@ -50,11 +50,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .archived(args.archived)
         .documents(args.documents)
         .limit(args.limit.get());
-    let mut listing = runtime.memory.list(options).await?;
-    if let Some(name) = &args.conversation {
-        let id = resolve::conversation(&runtime, Some(name)).await?;
-        (listing.conversations, listing.more, listing.archived) = (vec![listed(&runtime, &id).await?], 0, 0);
-    }
+    let listing = match &args.conversation {
+        None => runtime.memory.list(options).await?,
+        Some(name) => {
+            let id = resolve::conversation(&runtime, Some(name)).await?;
+            let mut listing = Listing::default();
+            listing.conversations.push(listed(&runtime, &id).await?);
+            listing
+        }
+    };
     let output = globals.output;
     let news = news::of_erasure(&runtime, &config).await;
     if output.json {
@@ -86,15 +90,19 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The title, in brackets if nobody set it; empty without one.
+pub(super) fn title(listed: &ListedConversation) -> String {
+    let shown = |title: &Title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() };
+    listed.title.as_ref().map(shown).unwrap_or_default()
+}
+
 pub(super) fn row(listed: &ListedConversation, names: &ShownNames) -> [String; 6] {
-    let ListedConversation { state, title, .. } = listed;
-    let title =
-        title.as_ref().map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() });
+    let state = &listed.state;
     let marks = Mark::ALL.into_iter().filter(|mark| state.is_marked(*mark)).map(|mark| format!("({mark})"));
     let marks = state.is_erased().then(|| "(erased)".to_owned()).into_iter().chain(marks);
     [
         names.name(&state.id),
-        title.unwrap_or_default(),
+        title(listed),
         grouped(state.nodes),
         grouped(state.tokens),
         state.last_at.and_then(|at| at.civil(0)).map_or_else(String::new, |at| at.date()),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::output::{moment, shorten};
+use crate::output::{known, shorten};
 
 /// The most messages on each side of a match.
 pub(super) const MOST_AROUND: u64 = 20;
@@ -57,7 +57,7 @@ impl<'a> Detail<'a> {
 
 /// The number of a message, its speaker and time.
 pub(super) fn heading(node: &Node) -> String {
-    let at = if node.at.is_known() { moment(node.at) } else { "at no known time".to_owned() };
+    let at = known(node.at).unwrap_or_else(|| "at no known time".to_owned());
     let pinned = if node.pinned { ", pinned" } else { "" };
     let disabled = if node.is_disabled { ", disabled" } else { "" };
     let model = node.message.model().map(|model| format!(" ({model})")).unwrap_or_default();

@@ -53,7 +53,7 @@ impl First {
 /// The conversation of a command, as its first argument; all without it.
 #[derive(Debug, Args)]
 pub(super) struct FirstOrAll {
-    /// One conversation alone: its name or the beginning of it, its title, or `last`; also by -c [default: all]
+    /// Only this conversation: its name or the beginning of it, its title, or `last`; also by -c [default: all]
     #[arg(value_name = "CONVERSATION")]
     conversation: Option<String>,
 }
@@ -79,7 +79,7 @@ impl FirstOrAll {
 /// The conversation of a command, or all, where a text may come first.
 #[derive(Debug, Args)]
 pub(super) struct OneOrAll {
-    /// One conversation alone: its name or the beginning of it, its title, or `last` [default: all]
+    /// Only this conversation: its name or the beginning of it, its title, or `last` [default: all]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
 }
@@ -120,13 +120,13 @@ impl FirstWord {
         // Questions begin with short words and with words of titles.
         let is_meant =
             |id: &ConversationId| id.as_str() == word || id.as_str().starts_with(word) && word.len() >= LEAST;
-        match memory.resolve(word).await {
-            Ok(id) if is_meant(&id) => {
+        match memory.resolve_id(word).await {
+            Ok(Some(id)) if is_meant(&id) => {
                 output.note(&format!("in `{id}`; in quotes, all the words are one text"));
                 Ok((Some(id), text.to_owned()))
             }
-            Err(error) if !error.is_not_found() && !matches!(error, MemoryError::Ambiguous { .. }) => Err(error.into()),
-            _ => Ok((None, format!("{word} {text}"))),
+            Ok(_) | Err(MemoryError::Ambiguous { .. }) => Ok((None, format!("{word} {text}"))),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -153,7 +153,11 @@ impl SeveralOrAll {
         output: Output,
     ) -> anyhow::Result<(Vec<ConversationId>, String)> {
         let (named, text) = self.word.of(&runtime.memory, text, output).await?;
-        Ok((named.map_or(self.named(runtime).await?, |id| vec![id]), text))
+        let ids = match named {
+            Some(id) => vec![id],
+            None => self.named(runtime).await?,
+        };
+        Ok((ids, text))
     }
 
     async fn named(&self, runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {

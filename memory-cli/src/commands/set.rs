@@ -1,7 +1,5 @@
 //! `memory set`: the title, tags, marks and pinned messages of a conversation.
 
-use std::collections::BTreeSet;
-
 use clap::Args as ClapArgs;
 use memory_core::{Mark, NodeId, NodeRange};
 
@@ -77,13 +75,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if let Some(title) = &args.title {
         conversation.set_title(title).await?;
     }
-    let had: BTreeSet<_> = conversation.tags().await?.into_iter().collect();
-    let mut tags = had.clone();
-    tags.extend(args.tag.iter().cloned());
-    tags.retain(|tag| !args.untag.contains(tag));
-    if tags != had {
-        conversation.set_tags(&tags.iter().cloned().collect::<Vec<_>>()).await?;
-    }
+    let [_, tags] = tag::change(&conversation, args.tag.iter(), &args.untag).await?;
     for (mark, is_set) in args.marks() {
         conversation.mark(mark, is_set).await?;
     }
@@ -97,10 +89,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let pinned: Vec<_> =
         NodeRange::merge(pinned.map(NodeRange::single).collect()).iter().map(ToString::to_string).collect();
     let marks: Vec<_> = Mark::ALL.into_iter().filter(|mark| listed.state.is_marked(*mark)).collect();
-    let title = listed.title.map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text });
     let lines = [
         ("conversation", id.to_string()),
-        ("title", title.unwrap_or_default()),
+        ("title", list::title(&listed)),
         ("tags", tags.into_iter().collect::<Vec<_>>().join(", ")),
         ("marks", marks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
         ("pinned", pinned.join(", ")),

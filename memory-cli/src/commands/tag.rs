@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args as ClapArgs;
+use memory::parts::Conversation;
 use memory_core::Mark;
 
 use super::{list, resolve};
@@ -26,19 +27,29 @@ pub(crate) struct Args {
     remove: Vec<String>,
 }
 
+/// Adds tags to those of a conversation and removes others; returns those before and those now.
+pub(super) async fn change(
+    conversation: &Conversation,
+    add: impl Iterator<Item = &String>,
+    remove: &[String],
+) -> anyhow::Result<[BTreeSet<String>; 2]> {
+    let had: BTreeSet<_> = conversation.tags().await?.into_iter().collect();
+    let mut tags = had.clone();
+    tags.extend(add.cloned());
+    tags.retain(|tag| !remove.contains(tag));
+    if tags != had {
+        conversation.set_tags(&tags.iter().cloned().collect::<Vec<_>>()).await?;
+    }
+    Ok([had, tags])
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let changes = args.tag.is_some() || !args.add.is_empty() || !args.remove.is_empty();
     let access = if changes { Access::Existing } else { Access::Read };
     let runtime = open(&globals.config(access)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
-    let had: BTreeSet<_> = conversation.tags().await?.into_iter().collect();
-    let mut tags = had.clone();
-    tags.extend(args.tag.iter().chain(&args.add).cloned());
-    tags.retain(|tag| !args.remove.contains(tag));
-    if tags != had {
-        conversation.set_tags(&tags.iter().cloned().collect::<Vec<_>>()).await?;
-    }
+    let [had, tags] = change(&conversation, args.tag.iter().chain(&args.add), &args.remove).await?;
     let output = globals.output;
     if output.json {
         return Ok(output.value(&list::listed(&runtime, &id).await?)?);

@@ -28,7 +28,7 @@ fn in_clear(store: &Store, texts: &[&str]) -> Vec<(String, String)> {
     texts.iter().flat_map(|text| found(text)).collect()
 }
 
-/// What the tests put into a store: a text of the sample, a name, a title, a tag and a note.
+/// Texts that the tests put into a store: a text of the sample, a name, a title, a tag and a note.
 const TEXTS: [&str; 4] = ["the-trip-name", "A title of trains", "harbour-tag", "platform"];
 
 fn joined<'a>(options: &[&'a str], args: &[&'a str]) -> Vec<&'a str> {
