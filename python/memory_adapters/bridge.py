@@ -126,7 +126,7 @@ class Bridge:
         same options; `None` where it finds nothing.
 
         Raises:
-            BridgeError: The command failed (`command`), or the store is in memory alone (`not_persisted`).
+            BridgeError: The command failed (`command`), or the store is only in memory (`not_persisted`).
         """
         if not self.persists:
             raise BridgeError("not_persisted", "the store is in memory alone, where no other process reads it")

@@ -120,7 +120,6 @@ class MemoryStorage:
             message: Any = {"role": "user", "content": content, "metadata": {"custom": {"storage_key": key}}}
             record = SessionMessage(message=message, message_id=self._read.next)
             self._repository.create_message(self._name, self._AGENT, record)
-            self._follow()
 
         await self._do(f"'{key}' was not written", written)
 

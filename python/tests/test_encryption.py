@@ -52,7 +52,7 @@ def test_a_change_that_was_killed_is_completed_and_loses_nothing(tmp_path, chang
     template = tmp_path / "template"
     filled(template, key)
     assert in_clear(template)
-    before = shown(template, key)
+    before, _ = shown(template, key)
     if change != ["encrypt"]:
         called(template, key, "encrypt")
         assert not in_clear(template)
@@ -73,8 +73,9 @@ def test_a_change_that_was_killed_is_completed_and_loses_nothing(tmp_path, chang
         half += process.returncode != 0
         # Any command that opens the store for writing completes it.
         called(store, key, "append", "-c", "other", "and on")
-        assert shown(store, key)[0] == before[0]
-        assert json.loads(shown(store, key)[1])["whole"] is True
+        exported, verified = shown(store, key)
+        assert exported == before
+        assert json.loads(verified)["whole"] is True
         is_encrypted = b"format 2" in (store / "FORMAT").read_bytes()
         assert is_encrypted == bool(called(store, tmp_path / "none", "list", check=False).returncode)
         left = in_clear(store)

@@ -48,7 +48,7 @@ enum Command {
     Nightly,
     /// Import files that real packages write or read, and compare with what those say of them.
     Importers,
-    /// Kill erasures at random points, and look for what they erased in the raw bytes of the store.
+    /// Kill erasures and changes of encryption at random points, and look for what must not be in the raw bytes.
     Erasure,
     /// Talk with a small real model in a small window, and kill the binary in the middle of turns.
     AgentTrial {

@@ -56,9 +56,7 @@ fn official(workspace: &Workspace, environment: &Environment) -> Result<String> 
 
 /// Runs our tests with agents of the package, and returns pytest's last line.
 fn ours(workspace: &Workspace, environment: &Environment) -> Result<String> {
-    environment.venv.pytest(workspace, "test_strands.py", |call| {
-        call.env("PYTHONPATH", &environment.paths()).env("AWS_EC2_METADATA_DISABLED", "true")
-    })
+    environment.venv.pytest(workspace, "test_strands.py", |call| environment.set(call))
 }
 
 const TURNS: &str = "60";
@@ -129,19 +127,16 @@ impl Environment {
 
     /// The interpreter, which finds the adapter, its tests and the package's tests.
     fn python(&self, workspace: &Workspace) -> Invocation {
-        self.venv
-            .python(workspace)
-            .env("PYTHONPATH", &self.paths())
+        self.set(self.venv.python(workspace))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("MEMORY_BINARY", &self.memory.to_string_lossy())
-            // No test may look for credentials or send a trace.
-            .env("AWS_EC2_METADATA_DISABLED", "true")
     }
 
-    /// The adapter, its tests and the package's tests, for the interpreter.
-    fn paths(&self) -> String {
+    /// Gives a call the adapter, its tests and the package's tests.
+    fn set(&self, call: Invocation) -> Invocation {
         let paths = env::join_paths([self.adapters.clone(), self.tests(), self.package()]).unwrap_or_default();
-        paths.to_string_lossy().into_owned()
+        // No test may look for credentials or send a trace.
+        call.env("PYTHONPATH", &paths.to_string_lossy()).env("AWS_EC2_METADATA_DISABLED", "true")
     }
 
     /// The package's sources.
