@@ -24,6 +24,8 @@ pub(crate) struct Window {
     pub(crate) erased: Vec<NodeRange>,
     /// Last message of the user that messages were recalled for.
     pub(crate) asked: Option<NodeId>,
+    /// Token budget that the window was made for.
+    pub(crate) budget: u32,
     /// The most tokens of a text or a tool result; longer ones are shown by head and tail.
     pub(crate) longest_result: Option<u32>,
 }

@@ -44,8 +44,8 @@ pub struct PromptOptions {
     /// mentions where it leaves something out. Off by default.
     pub expands: bool,
     /// Largest share of the budget, 0..=1, that a running agent ([`Conversation::turn`](crate::Conversation::turn))
-    /// recalls for one message of the user. Recalled messages stay, so a larger share fills the window sooner, and the
-    /// window moves more often.
+    /// recalls for one message of the user; of a small budget 200 tokens, or a quarter if that is less. Recalled messages
+    /// stay, so a larger share fills the window sooner, and the window moves more often.
     pub turn_share: f32,
     /// Share of the budget, 0..=1, that the history of a running agent keeps when it does not fit any more. A smaller
     /// share moves the window, and loses a provider's cache, less often, and leaves less history after that, and more
@@ -85,6 +85,13 @@ impl Default for PromptOptions {
 }
 
 impl PromptOptions {
+    /// Most tokens that a running agent recalls for one message of the user.
+    pub(crate) fn turn_room(&self) -> u32 {
+        /// Room for some messages even if the budget is small.
+        const LEAST: u32 = 200;
+        share_of(self.budget, self.turn_share).max(LEAST.min(self.budget / 4))
+    }
+
     /// The default options with this budget.
     #[must_use]
     pub fn new(budget: u32) -> Self {

@@ -12,6 +12,7 @@ use crate::{
     render::{Body, Tail},
     shorten::TextLimits,
     snapshot_cache::Snapshot,
+    windows::Window,
 };
 
 /// Reductions after which only the coarsest view is left to try.
@@ -41,7 +42,7 @@ pub(crate) async fn reduce(
         && let Some(prompt) = shorten_results(parts, conversation, overflowed, longest_result, most).await?
         && prompt.tokens <= most
     {
-        keep(parts, conversation, &prompt);
+        keep(parts, conversation, &prompt, options.budget);
         return Ok(prompt);
     }
     if overflowed.reductions.contains(&Reduction::Coarsest) {
@@ -61,6 +62,7 @@ pub(crate) async fn reduce(
             moved => moved?,
         };
         prompt.reductions.extend(overflowed.reductions.iter().copied().chain([Reduction::Halved]));
+        keep(parts, conversation, &prompt, options.budget);
         return Ok(prompt);
     }
     let halved = match done {
@@ -87,9 +89,11 @@ async fn moved(parts: &Parts, conversation: &ConversationId, request: &Request<'
 }
 
 /// Makes the prompt that fits the last window of a running agent.
-fn keep(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) {
+fn keep(parts: &Parts, conversation: &ConversationId, prompt: &Prompt, budget: u32) {
     if prompt.layout.is_running() && prompt.question().is_empty() {
-        parts.windows.keep(conversation, window_of(prompt));
+        // The window stays this small for the caller's budget, which the model's own window does not have room for.
+        let window = Window { budget, ..window_of(prompt) };
+        parts.windows.keep(conversation, window);
     }
 }
 

@@ -269,3 +269,41 @@ fn a_window_that_moves_shows_what_is_pinned() {
         assert!(prompt.tokens <= 900);
     }
 }
+
+#[test]
+fn a_window_of_a_small_budget_makes_way_for_a_larger_one() {
+    let world = World::new();
+    world.say(chat(80));
+    let small = block_on(world.talk.turn(&PromptOptions::new(500))).unwrap();
+    assert!(nodes_of(&small, PieceKind::Message).len() < 40 && small.tokens <= 500);
+    let large = |world: &World| block_on(world.talk.turn(&PromptOptions::new(16_000))).unwrap();
+    let other = World::over(Arc::clone(&world.store), |builder, _| builder);
+    for world in [&other, &world] {
+        let prompt = large(world);
+        assert_eq!(covered(&prompt), (1..=80).collect::<Vec<_>>());
+        assert!(prompt.pieces.iter().all(|piece| piece.kind == PieceKind::Message), "{}", prompt.text());
+    }
+    world.say(chat(2));
+    let kept = large(&world);
+    world.say(chat(2));
+    assert!(large(&world).text().starts_with(kept.text()), "it stays from then on");
+}
+
+#[test]
+fn a_turn_of_a_small_budget_recalls_the_best_message() {
+    for budget in [600, 1_000, 2_000] {
+        let world = World::new();
+        let museums = (0..60).flat_map(|number| {
+            let told =
+                format!("Museum Nr{number} lies at street{number}, opens at nine and costs price{number} euros.");
+            [Message::user(told), Message::text_of(Role::Assistant, "Understood.")]
+        });
+        world.say(museums);
+        for asked in [7, 23, 41] {
+            world.say([Message::user(format!("What does museum Nr{asked} at street{asked} cost?"))]);
+            let prompt = block_on(world.talk.turn(&PromptOptions::new(budget))).unwrap();
+            assert!(prompt.text().contains(&format!("price{asked} ")), "{budget} {asked}: {}", prompt.text());
+            world.say([Message::text_of(Role::Assistant, "Understood.")]);
+        }
+    }
+}

@@ -31,7 +31,7 @@ const LOOKED_AT: u64 = 8;
 pub(crate) fn window_of(prompt: &Prompt) -> Window {
     let asked = last_asking(&prompt.parts).map(|(_, node)| node.id);
     let (shown, erased, longest_result) = (prompt.parts.clone(), prompt.erased.clone(), prompt.longest_result);
-    Window { shown, nodes: prompt.nodes, erased, asked, longest_result }
+    Window { shown, nodes: prompt.nodes, erased, asked, budget: prompt.budget, longest_result }
 }
 
 /// The prompt for the next call of the model.
@@ -149,13 +149,18 @@ impl<'a> Running<'a> {
 
     /// The last window of this process, or else of an earlier one, if the conversation still has its messages.
     async fn kept(&self) -> Result<Option<Window>, MemoryError> {
-        let Assembly { parts, conversation, nodes, snapshot, .. } = &self.assembly;
+        let Assembly { parts, conversation, nodes, snapshot, options, .. } = &self.assembly;
         let window = match parts.windows.get(conversation) {
             Some(window) => Some(Window::clone(&window)),
             None => self.recorded().await?,
         };
-        let erased = |window: &Window| snapshot.tree.erased_runs(window.nodes);
-        Ok(window.filter(|window| window.nodes <= *nodes && window.erased == erased(window)))
+        let is_current = |window: &Window| {
+            let erased = snapshot.tree.erased_runs(window.nodes);
+            // A window that was made for much less, as after an overflow, would leave most of the budget unused for good.
+            let is_small = window.budget < options.budget / 2;
+            window.nodes <= *nodes && window.erased == erased && !is_small
+        };
+        Ok(window.filter(is_current))
     }
 
     /// The window of the last view of a running agent that was recorded, if it can be shown again.
@@ -216,7 +221,7 @@ impl<'a> Running<'a> {
             return Ok((window, tokens));
         }
         window.asked = Some(asking);
-        let most = share_of(self.assembly.options.budget, self.assembly.options.turn_share);
+        let most = self.assembly.options.turn_room();
         let recalled = self.recall(&window, tokens, &question, most).await?;
         self.recalled = recalled_nodes(&recalled);
         if recalled.is_empty() {
@@ -276,8 +281,8 @@ impl<'a> Running<'a> {
     /// A new window and its tokens: the manager's view within its share of the budget, or everything if that leaves
     /// room to grow.
     async fn moved(&mut self) -> Result<(Window, u32), MemoryError> {
-        let PromptOptions { budget, window_floor, turn_share, .. } = self.assembly.options;
-        let reserve = share_of(budget, turn_share).saturating_mul(2);
+        let PromptOptions { budget, window_floor, .. } = self.assembly.options;
+        let reserve = self.assembly.options.turn_room().saturating_mul(2);
         let mut window = self.view(budget.saturating_sub(reserve), share_of(budget, window_floor)).await?;
         let is_whole = window.shown.iter().all(|part| part.kind == PieceKind::Message);
         if !is_whole {
@@ -384,7 +389,7 @@ impl<'a> Running<'a> {
         self.notices.extend(notices);
         let shown = self.assembly.shown(&pieces, longest_result);
         let erased = self.assembly.snapshot.tree.erased_runs(nodes);
-        Ok(Window { shown, nodes, erased, asked: None, longest_result })
+        Ok(Window { shown, nodes, erased, asked: None, budget: self.assembly.options.budget, longest_result })
     }
 
     fn cut_part(&self, part: &mut Part, longest: Option<u32>) {
