@@ -10,6 +10,7 @@ use http::{
         ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER,
         WWW_AUTHENTICATE,
     },
+    uri::Authority,
 };
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::Incoming;
@@ -18,12 +19,14 @@ use rmcp::{
     transport::{StreamableHttpService, streamable_http_server::session::local::LocalSessionManager},
 };
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{HttpOptions, Origin, PATH, connections::Connection, origin};
 use crate::{Token, request};
 
 const JSON: &str = "application/json";
+/// Pause before a wrong token is refused, so that a token cannot be guessed by many tries.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A complete HTTP response.
 pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -70,6 +73,7 @@ impl<S: ServerHandler> Guard<S> {
         }
         let given = request.headers().get(AUTHORIZATION).map(HeaderValue::as_bytes);
         if self.token.as_ref().is_some_and(|token| !token.admits(given)) {
+            sleep(PAUSE).await;
             let mut refused = refusal(StatusCode::UNAUTHORIZED, "a bearer token is needed");
             refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"memory\""));
             return refused;
@@ -131,8 +135,16 @@ fn refused(request: &Request<Incoming>) -> Option<Answer> {
         return Some(refusal(StatusCode::NOT_FOUND, "the protocol is under /mcp"));
     }
     // A proxy in front of this server might have checked the other of the two.
-    let twice = [HOST, ORIGIN, AUTHORIZATION].into_iter().find(|name| is_twice(request.headers(), name))?;
-    Some(refusal(StatusCode::BAD_REQUEST, &format!("the header {twice} is given twice")))
+    if let Some(twice) = [HOST, ORIGIN, AUTHORIZATION].into_iter().find(|name| is_twice(request.headers(), name)) {
+        return Some(refusal(StatusCode::BAD_REQUEST, &format!("the header {twice} is given twice")));
+    }
+    // The protocol library checks only the header, and of that only the part after a user's name.
+    let host = request.headers().get(HOST).map(HeaderValue::as_bytes);
+    let is_other = |authority: &Authority| host != Some(authority.as_str().as_bytes());
+    if host.is_some_and(|host| host.contains(&b'@')) || request.uri().authority().is_some_and(is_other) {
+        return Some(refusal(StatusCode::BAD_REQUEST, "the header host is not that of the request"));
+    }
+    None
 }
 
 fn is_twice(headers: &HeaderMap, name: &HeaderName) -> bool {

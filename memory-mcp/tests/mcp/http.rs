@@ -298,6 +298,26 @@ async fn a_header_that_is_given_twice_is_refused() {
 }
 
 #[tokio::test]
+async fn another_name_of_the_server_in_a_request_is_refused() {
+    let server = Running::new(|options| options).await;
+    let at = server.address;
+    let body = list_tools().to_string();
+    let request = request(at, &authorized(), &body);
+    for (from, to) in [
+        (format!("Host: {at}"), format!("Host: evil.example@{at}")),
+        (format!("Host: {at}"), format!("Host: {at}, evil.example")),
+        ("POST /mcp".to_owned(), "POST http://evil.example/mcp".to_owned()),
+        ("POST /mcp".to_owned(), format!("POST http://evil.example@{at}/mcp")),
+    ] {
+        let (status, answer) = server.send(&request.replacen(&from, &to, 1)).await;
+        assert_eq!(status, 400, "{to}: {answer}");
+    }
+    let (status, answer) = server.send(&request.replacen("POST /mcp", &format!("POST http://{at}/mcp"), 1)).await;
+    assert_eq!(status, 200, "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_no_request_is_answered_by_an_error_of_the_protocol() {
     let server = Running::new(|options| options).await;
     let deep = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","x":{}{}}}"#, "[".repeat(2_000), "]".repeat(2_000));
