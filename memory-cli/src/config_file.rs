@@ -37,7 +37,7 @@ pub(crate) const VARIABLE: &str = "MEMORY_CONFIG";
 /// The name that stands for no file.
 pub(crate) const NONE: &str = "none";
 /// Bytes of a file, at most.
-const LARGEST: u64 = 1 << 20;
+const LARGEST: u64 = 64 << 10;
 
 /// File that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]

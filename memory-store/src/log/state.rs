@@ -136,7 +136,9 @@ impl State {
     }
 
     pub(crate) fn conversation(&self, id: &ConversationId) -> Result<&Conversation, StoreError> {
-        self.find(id).ok_or_else(|| StoreError::unknown_conversation(id, self.names.keys()))
+        /// Names that are compared for the error's suggestions. A look whether a conversation is there stays quick.
+        const COMPARED: usize = 1000;
+        self.find(id).ok_or_else(|| StoreError::unknown_conversation(id, self.names.keys().take(COMPARED)))
     }
 
     pub(crate) fn find(&self, id: &ConversationId) -> Option<&Conversation> {
