@@ -169,6 +169,8 @@ pub(crate) fn resume(store: &LogStore) -> Result<bool, StoreError> {
             tracing::warn!(%error, "a change of the store's encryption is not complete");
             Ok(false)
         }
+        // The store was decrypted, or encrypted anew, before the lease was free.
+        Err(error) if keys::must_open_again(&error) => Ok(true),
         finished => finished,
     }
 }
