@@ -110,7 +110,8 @@ impl Args {
     /// Appends the message; returns its conversation, its place there, and the number of messages.
     async fn append(&self, text: &str, globals: &Globals) -> anyhow::Result<(ConversationId, Appended, u64)> {
         // Without a name, a conversation must exist, and so must the store.
-        let access = if self.conversation.is_some() || self.begins { Access::Write } else { Access::Existing };
+        let is_named = self.conversation.is_some() && !self.is_last();
+        let access = if is_named || self.begins { Access::Write } else { Access::Existing };
         let config = globals.config(access)?.without_model();
         // Faults of the message are said before anything is opened.
         let mut message = self.message(text)?;
@@ -146,7 +147,9 @@ impl Args {
     /// The conversation, and the text without its name.
     async fn place(&self, runtime: &Parts, text: &str, output: Output) -> anyhow::Result<(ConversationId, String)> {
         if let Some(id) = &self.conversation {
-            return Ok((id.clone(), text.to_owned()));
+            // A conversation of this name would stand for the last one from then on.
+            let id = if self.is_last() { resolve::conversation(runtime, Some("last")).await? } else { id.clone() };
+            return Ok((id, text.to_owned()));
         }
         let (named, whole) = self.word.of(&runtime.memory, text, output).await?;
         match (named, self.word.word()) {
@@ -154,6 +157,10 @@ impl Args {
             (None, Some(new)) if self.begins => Ok((ConversationId::new(new)?, text.to_owned())),
             _ => Ok((resolve::conversation(runtime, None).await?, whole)),
         }
+    }
+
+    fn is_last(&self) -> bool {
+        self.conversation.as_ref().is_some_and(|id| id.as_str() == "last")
     }
 
     /// The text of the command line or of standard input.

@@ -67,6 +67,18 @@ fn a_text_is_appended_to_the_conversation_that_is_named_first_and_to_no_other() 
 }
 
 #[test]
+fn nothing_is_appended_to_a_conversation_called_last() {
+    let store = Store::new();
+    let refused = store.fail(&["append", "-c", "last", "Hello."], 3);
+    assert!(!refused.contains("begins with it"), "{refused}");
+    store.succeed(&["append", "-c", "trip", "Hello."]);
+    store.succeed(&["append", "-c", "last", "And again."]);
+    let listed = store.succeed(&["list"]);
+    assert!(listed.contains("trip") && !listed.contains("last "), "{listed}");
+    assert!(store.succeed(&["show", "last"]).contains("And again."));
+}
+
+#[test]
 fn summaries_and_runs_are_opened_by_their_numbers() {
     let store = two();
     let summary = store.succeed(&["expand", "trip", "s1"]);
