@@ -4,14 +4,16 @@
 ///
 /// Their calls repeat questions and their results repeat messages, so neither is a hit of a search: the messages that
 /// they quote are.
-pub const OWN_TOOLS: [&str; 12] = [
+pub const OWN_TOOLS: [&str; 14] = [
     "browse_hierarchy",
+    "context",
     "expand_node",
     "find",
     "get_conversation_stats",
     "get_recent_nodes",
     "list_conversations",
     "list_facts",
+    "resume",
     "scratchpad_append",
     "scratchpad_read",
     "scratchpad_set",
@@ -20,7 +22,7 @@ pub const OWN_TOOLS: [&str; 12] = [
 ];
 
 /// Names that other servers use as well: with a prefix they are ours only if it names a memory.
-const COMMON: [&str; 2] = ["find", "list_conversations"];
+const COMMON: [&str; 4] = ["context", "find", "list_conversations", "resume"];
 
 /// True if a tool's name is one of [`OWN_TOOLS`], with or without a client's prefix that ends in a sign, such as
 /// `mcp__memory__search_memory`.

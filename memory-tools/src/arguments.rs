@@ -1,12 +1,12 @@
 //! Arguments as models give them, fitted to a tool's schema.
 
 use memory::text::one_line;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 
 /// Arguments fitted to the schema of a tool: an optional one may be `null`, an integer may be written as `10.0` or
-/// `"10"`, a list of one text as that text.
+/// `"10"`, a list as its JSON in a text, and a list of one text as that text.
 ///
 /// # Errors
 /// If one has another type, in words for the model.
@@ -21,7 +21,11 @@ pub(crate) fn fitted(
         let Some(kind) = property.get("type").and_then(Value::as_str) else { continue };
         match kind {
             "integer" => whole(value),
-            "array" if value.is_string() => *value = Value::Array(vec![value.take()]),
+            "array" => {
+                if let Value::String(text) = value {
+                    *value = serde_json::from_str(text).ok().filter(Value::is_array).unwrap_or_else(|| json!([text]));
+                }
+            }
             _ => {}
         }
         let (is_fit, what) = match kind {
@@ -65,8 +69,6 @@ fn whole(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn fit(arguments: Value) -> Result<Value, String> {
@@ -88,6 +90,8 @@ mod tests {
             (json!({"limit": "10"}), json!({"limit": 10})),
             (json!({"limit": 99_999_999_999_u64}), json!({"limit": 100})),
             (json!({"tags": "home"}), json!({"tags": ["home"]})),
+            (json!({"tags": "[\"home\", \"[work]\"]"}), json!({"tags": ["home", "[work]"]})),
+            (json!({"tags": "[work] home"}), json!({"tags": ["[work] home"]})),
             (json!({"other": [null]}), json!({"other": [null]})),
         ] {
             assert_eq!(fit(given), Ok(taken));

@@ -25,4 +25,4 @@ mod tools;
 
 pub use failure::Failure;
 pub use tool::Kind;
-pub use tools::{Options, Profile, ToolAnswer, ToolDescription, Tools};
+pub use tools::{Options, Profile, ToolAnswer, ToolDescription, Tools, prompt_options, shown_prompt};

@@ -23,6 +23,13 @@ pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
     Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(make))
 }
 
+/// A schema without the members that only say that no others are taken, which a call says as well.
+pub(crate) fn brief(schema: &Map<String, Value>) -> Arc<Map<String, Value>> {
+    let mut brief = schema.clone();
+    brief.remove("additionalProperties");
+    Arc::new(brief)
+}
+
 /// The schema of a tool's answer.
 pub(crate) fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
     object::<T>(SchemaSettings::draft2020_12().for_serialize())

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use memory::{
-    Conversation, ConversationId, Node, NodeId, NodeRange, Timestamp,
+    Conversation, ConversationId, Memory, Node, NodeId, NodeRange, Notice, Recall, Timestamp,
     text::{fenced, one_line, quoted},
 };
 use schemars::JsonSchema;
@@ -124,6 +124,13 @@ pub(crate) fn used<T: Entry>(entries: &[T], summaries: usize) -> Option<String> 
     pieces.dedup();
     let (recalled, summaries) = ((pieces.len() - summaries) as u64, summaries as u64);
     memory::answer::MemoryUsed::new(pieces).recalled(recalled).summaries(summaries).sentence()
+}
+
+/// Notices for a model. Recall by words is no news where it is configured.
+pub(crate) fn news(memory: &Memory, notices: &[Notice]) -> Vec<String> {
+    let is_configured = memory.config().recall == Recall::Words;
+    let news = notices.iter().filter(|notice| !is_configured || !matches!(notice, Notice::WordsOnly { .. }));
+    news.map(ToString::to_string).collect()
 }
 
 /// The line that tells a model how to continue.

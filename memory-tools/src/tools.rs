@@ -2,6 +2,7 @@
 
 mod append;
 mod browse;
+mod context;
 mod conversations;
 mod disable;
 mod erase;
@@ -11,6 +12,7 @@ mod files;
 mod find;
 mod quarantine;
 mod recent;
+mod resume;
 mod scratchpad;
 mod search;
 mod stats;
@@ -18,17 +20,19 @@ mod summaries;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use memory::{ConversationId, Documents, InvalidConversationId, Memory};
+use memory::{Conversation, ConversationId, Documents, InvalidConversationId, ListOptions, Memory};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     arguments,
-    failure::Failure,
+    failure::{self, Failure},
     page::{self, FRAME, PARTS, TextPart},
     schema,
     tool::{Answer as _, Kind, Tool},
 };
+
+pub use context::{prompt_options, shown_prompt};
 
 type Called<'a> = Pin<Box<dyn Future<Output = ToolAnswer> + Send + 'a>>;
 
@@ -46,7 +50,7 @@ pub struct Options {
     pub correct: bool,
     /// True if the file-style memory tool of Anthropic's models is offered; off by default.
     pub memory_tool: bool,
-    /// True if the scratchpad is offered.
+    /// True if the scratchpad is offered; off by default.
     pub scratchpad: bool,
 }
 
@@ -62,12 +66,12 @@ pub enum Profile {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            profile: Profile::Full,
+            profile: Profile::Compact,
             append: false,
             erase: false,
             correct: false,
             memory_tool: false,
-            scratchpad: true,
+            scratchpad: false,
         }
     }
 }
@@ -125,6 +129,8 @@ pub struct Tools {
     memory: Memory,
     options: Options,
     notes: Documents,
+    /// Conversation of a call that names none.
+    default: Option<String>,
     /// Token that is cancelled when the client no longer waits for an answer.
     cancelled: CancellationToken,
 }
@@ -136,7 +142,14 @@ impl Tools {
     /// If the name of the memory's owner is too long for a conversation of notes.
     pub fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
         let notes = memory.documents(ConversationId::of_notes(memory.config().owner.as_ref())?.as_str())?;
-        Ok(Self { memory, options, notes, cancelled: CancellationToken::new() })
+        Ok(Self { memory, options, notes, default: None, cancelled: CancellationToken::new() })
+    }
+
+    /// The same tools, for which a call without a conversation means the one of this name: an id, the beginning of one,
+    /// a title, or `last`.
+    #[must_use]
+    pub fn with_default(self, conversation: Option<String>) -> Self {
+        Self { default: conversation, ..self }
     }
 
     /// The same tools, for a call that its client may cancel.
@@ -160,6 +173,22 @@ impl Tools {
     #[must_use]
     pub fn options(&self) -> Options {
         self.options
+    }
+
+    /// The conversation that a model names, or else the default, or else the only one.
+    pub(crate) async fn conversation(&self, name: Option<&str>) -> Result<Conversation, Failure> {
+        if let Some(name) = name.or(self.default.as_deref()) {
+            return failure::conversation(&self.memory, name).await;
+        }
+        let listing = self.memory.list(ListOptions::default().limit(1)).await?;
+        match (listing.conversations.first(), listing.more) {
+            (Some(only), 0) => failure::whole(&self.memory, &only.state.id),
+            (None, _) => Err(Failure("There is no conversation yet".to_owned())),
+            (Some(_), more) => Err(Failure(format!(
+                "conversation_id is missing, and there are {} conversations: list_conversations shows them",
+                more + 1
+            ))),
+        }
     }
 
     /// The documents of models.
@@ -241,8 +270,10 @@ struct Registered {
 }
 
 /// All tools, in the order of the list.
-const TOOLS: [Registered; 18] = [
+const TOOLS: [Registered; 20] = [
     always::<search::Search>(),
+    always::<context::ContextTool>(),
+    always::<resume::Resume>(),
     always::<expand::Expand>(),
     always::<find::Find>(),
     always::<browse::Browse>(),
@@ -281,7 +312,7 @@ fn describe<T: Tool>(profile: Profile) -> ToolDescription {
         name: T::NAME,
         title: is_full.then_some(T::TITLE),
         about,
-        input: schema::input::<T::Input>(),
+        input: if is_full { schema::input::<T::Input>() } else { schema::brief(&schema::input::<T::Input>()) },
         output: is_full.then(schema::output::<T::Output>),
         kind: T::KIND,
     }

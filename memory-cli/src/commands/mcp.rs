@@ -29,8 +29,14 @@ const MOST_TOKEN_BYTES: u64 = 8_192;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// How much is said of each tool: clients pay for it in every prompt
-    #[arg(long, value_enum, default_value_t = ProfileName::Full)]
+    #[arg(long, value_enum, default_value_t = ProfileName::Compact)]
     profile: ProfileName,
+    /// The conversation of calls that name none: `last`, its id or the beginning of it, or its title
+    #[arg(short, long, value_name = "CONVERSATION")]
+    conversation: Option<String>,
+    /// Also offer what writes: the scratchpad, --allow-append and --allow-correct
+    #[arg(long)]
+    allow_writes: bool,
     /// Also offer a tool that appends messages to conversations
     #[arg(long)]
     allow_append: bool,
@@ -46,9 +52,6 @@ pub(crate) struct Args {
     /// Also offer the file-style memory tool that Anthropic's models know
     #[arg(long)]
     memory_tool: bool,
-    /// Do not offer the scratchpad
-    #[arg(long)]
-    no_scratchpad: bool,
     /// True to offer tools at all, next to resources and the prompt
     #[arg(long, value_name = "true|false", env = "MEMORY_ENABLE_MCP_TOOLS", hide_env_values = true)]
     #[arg(default_value_t = true, action = clap::ArgAction::Set)]
@@ -97,12 +100,12 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             ProfileName::Full => Profile::Full,
             ProfileName::Compact => Profile::Compact,
         })
-        .append(args.allow_append)
+        .append(args.allow_append || args.allow_writes)
         .erase(args.allow_erase)
-        .correct(args.allow_correct)
+        .correct(args.allow_correct || args.allow_writes)
         .memory_tool(args.memory_tool)
-        .scratchpad(!args.no_scratchpad);
-    let max_request = args.max_request();
+        .scratchpad(args.allow_writes);
+    let (max_request, conversation) = (args.max_request(), args.conversation.clone());
     let http = if args.http { Some(args.http_options()?) } else { None };
     // A client may be configured before the first message, so a missing store is created. One without writes is read.
     let config = match args.no_persist {
@@ -119,7 +122,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let served = runtime.block_on(async {
             let memory = memory::Builder::of(config).open()?;
-            let server = Server::new(memory, options)?;
+            let server = Server::new(memory, options)?.with_default(conversation);
             match http {
                 None => Ok(serve_stdio(server, max_request).await?),
                 Some(options) => serve_http(server, options).await,

@@ -36,7 +36,7 @@ const OF_COMMANDS: [(&str, &str); 14] = [
     ("list", "limit"),
     (
         "mcp",
-        "profile enable-mcp-tools allow-append allow-erase allow-correct memory-tool no-scratchpad listen port token-file allow-origin \
+        "profile enable-mcp-tools allow-append allow-erase allow-correct allow-writes conversation memory-tool listen port token-file allow-origin \
          allow-host max-rate max-body",
     ),
     ("model", "endpoint"),

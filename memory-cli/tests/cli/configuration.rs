@@ -327,7 +327,7 @@ fn tools_for_models_are_turned_off_by_the_file() {
         listed["result"]["tools"].as_array().unwrap().len()
     };
     let off = "[mcp]\nenable-mcp-tools = false\n";
-    assert_eq!((tools("", &[]), tools(off, &[]), tools(off, &["--enable-mcp-tools", "true"])), (12, 0, 12));
-    let fewer = "[mcp]\nno-scratchpad = true\n";
-    assert_eq!((tools(fewer, &[]), tools(fewer, &["--no-scratchpad=false"])), (9, 12));
+    assert_eq!((tools("", &[]), tools(off, &[]), tools(off, &["--enable-mcp-tools", "true"])), (11, 0, 11));
+    let more = "[mcp]\nallow-writes = true\n";
+    assert_eq!((tools(more, &[]), tools(more, &["--allow-writes=false"])), (16, 11));
 }

@@ -118,7 +118,7 @@ fn the_binary_serves_clients_of_both_revisions_on_standard_input_and_output() {
     assert_eq!(node["text"], "The train leaves at 7:42 from platform 9.");
     server.end();
     // A client of the revision 2026-07-28 begins nothing, and says in each request what it is.
-    let mut server = Server::new(&store, &["--profile", "compact"]);
+    let mut server = Server::new(&store, &["--profile", "full"]);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                       "io.modelcontextprotocol/clientCapabilities": {},
                       "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}});
@@ -126,7 +126,7 @@ fn the_binary_serves_clients_of_both_revisions_on_standard_input_and_output() {
     let versions = discovered["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")), "{discovered}");
     let tools = server.ask("tools/list", json!({"_meta": meta}));
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 12, "{tools}");
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 11, "{tools}");
     server.end();
 }
 

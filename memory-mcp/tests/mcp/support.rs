@@ -50,9 +50,10 @@ impl Store {
     }
 }
 
-/// All that can be offered.
+/// All that can be offered, in whole descriptions.
 pub(crate) fn everything() -> Options {
-    Options::default().append(true).erase(true).correct(true).memory_tool(true)
+    let writing = Options::default().append(true).erase(true).correct(true).memory_tool(true).scratchpad(true);
+    writing.profile(memory_mcp::Profile::Full)
 }
 
 /// A client of a server in this process.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    failure::{self, Failure},
+    failure::Failure,
     page::{self, Entry, Page, Pages},
     shown::{self, is_false, known, label},
     tool::{Answer, Tool},
@@ -29,7 +29,7 @@ pub(crate) struct Browse;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Id, title or "last"
-    conversation_id: String,
+    conversation_id: Option<String>,
     /// 0 messages, 1 summaries of single messages, 2 of 20-40 messages, 3 of more; the top of the tree if left out
     #[schemars(range(max = 3))]
     level: Option<u8>,
@@ -164,8 +164,7 @@ impl Tool for Browse {
                     .ok_or_else(|| Failure(format!("there is no level {number}: levels are 0 to 3")))?,
             ),
         };
-        let memory = tools.memory();
-        let conversation = failure::conversation(memory, &input.conversation_id).await?;
+        let conversation = tools.conversation(input.conversation_id.as_deref()).await?;
         let from = PAGES.node(input.cursor.as_deref())?;
         let request = LevelsRequest::default().level(level).from(from).limit(ENTRIES);
         let levels = conversation.levels(request).await?;

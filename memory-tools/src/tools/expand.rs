@@ -1,9 +1,10 @@
 //! `expand_node`: a message verbatim.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use memory::{
-    Conversation, Message, Node, NodeId, NodeRange, Role,
+    Conversation, Json, Level, Message, Node, NodeId, NodeRange, Role, SummariesRequest,
+    answer::Relation,
     text::{fenced, one_line, quoted},
 };
 use schemars::JsonSchema;
@@ -11,10 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::{self, Failure},
+    page::PARTS,
     shown::{known, label, more},
     tool::{Answer, Tool},
     tools::Tools,
 };
+
+/// Most bytes of metadata that are shown.
+const MOST_METADATA: usize = 1_000;
 
 pub(crate) struct Expand;
 
@@ -22,7 +27,7 @@ pub(crate) struct Expand;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Id, title or "last"
-    conversation_id: String,
+    conversation_id: Option<String>,
     /// Number of the message
     node_id: u64,
     /// next_cursor of the page before
@@ -43,6 +48,22 @@ pub(crate) struct Output {
     level: u8,
     /// Tokens of the whole message
     tokens: u32,
+    /// Lines of the whole message
+    lines: u32,
+    /// The summary that stands for it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    /// Names of the tools that it calls
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<String>,
+    /// Later messages with the results
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<u64>,
+    /// The earlier message that it refers to, and how
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relates_to: Option<Relation>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, Json>,
     /// Exactly what was said, or the part from the cursor on
     text: String,
     /// Bytes of the message before this part
@@ -68,8 +89,7 @@ impl Tool for Expand {
     type Output = Output;
 
     async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
-        let memory = tools.memory();
-        let conversation = failure::conversation(memory, &input.conversation_id).await?;
+        let conversation = tools.conversation(input.conversation_id.as_deref()).await?;
         let id = failure::node(input.node_id)?;
         let node = match conversation.expand(id).await {
             Ok(node) => node,
@@ -79,12 +99,23 @@ impl Tool for Expand {
             },
             Err(error) => return Err(error.into()),
         };
-        let level = match conversation.details(NodeRange::single(id)).await {
-            Ok(details) => details.nodes.first().map_or(0, |node| node.level.number()),
+        let details = match conversation.details(NodeRange::single(id)).await {
+            Ok(details) => details.nodes.into_iter().next(),
             // A note is at no level.
-            Err(error) if error.is_not_found() => 0,
+            Err(error) if error.is_not_found() => None,
             Err(error) => return Err(error.into()),
         };
+        let (level, summary) = match &details {
+            Some(details) if details.level > Level::Full => {
+                (details.level.number(), summary(&conversation, id, input.max_tokens).await?)
+            }
+            _ => (0, None),
+        };
+        let calls = details.iter().flat_map(|details| details.components().calls);
+        let calls = calls.map(|call| one_line(call.name).into_owned()).collect();
+        let answers = details.iter().flat_map(|details| &details.answers).map(|answer| answer.id.get()).collect();
+        let metadata = &node.message.metadata;
+        let is_short = serde_json::to_string(metadata).is_ok_and(|json| json.len() <= MOST_METADATA);
         let whole = node.message.text();
         let called = || format!("message {id}");
         let part = tools.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
@@ -96,12 +127,30 @@ impl Tool for Expand {
             at: known(node.at),
             level,
             tokens: node.tokens,
+            lines: node.message.line_count(),
+            summary,
+            calls,
+            answers,
+            relates_to: details.and_then(|details| details.node.relates_to),
+            metadata: if is_short { metadata.clone() } else { BTreeMap::new() },
             text: part.text,
             offset: part.offset,
             next_cursor: part.next_cursor,
             memory_used: format!("memory used: 1 recalled (message {id} of {})", conversation.id()),
         })
     }
+}
+
+/// The words of a message's own summary, if they are shorter than it.
+async fn summary(
+    conversation: &Conversation,
+    node: NodeId,
+    max_tokens: Option<u32>,
+) -> Result<Option<String>, Failure> {
+    let request = SummariesRequest::default().level(Level::Summary).from(node).to(node).limit(1);
+    let page = conversation.summaries(request).await?;
+    let most = PARTS.most(max_tokens) / 4;
+    Ok(page.summaries.into_iter().next().filter(|one| one.tokens <= most && !one.text.is_empty()).map(|one| one.text))
 }
 
 /// The notes whose last change has this number, as a search finds them; `None` in every other conversation.

@@ -35,6 +35,8 @@ pub(crate) struct Input {
     path: Option<String>,
     /// view: first and last line, -1 for the end
     view_range: Option<Vec<i64>>,
+    /// view: where a long line goes on
+    cursor: Option<String>,
     /// create
     file_text: Option<String>,
     /// str_replace
@@ -81,27 +83,40 @@ impl Tool for Files {
             let path = path("path", &input.path)?;
             let range = input.view_range.clone();
             let viewed = tools.notes().look(move |now| view::view(now, &path, range.as_deref())).await?;
-            return Ok(Output { result: bounded(tools, viewed?) });
+            let viewed = viewed?;
+            let lines = if input.cursor.is_none() { bounded(tools, &viewed) } else { None };
+            let result = match lines {
+                Some(lines) => lines,
+                None => part(tools, &viewed, input.cursor.as_deref())?,
+            };
+            return Ok(Output { result });
         }
         let (first, second) = match input.command {
             Command::Rename => (path("old_path", &input.old_path)?, Some(path("new_path", &input.new_path)?)),
             _ => (path("path", &input.path)?, None),
         };
         let changed = tools.notes().change(move |now| decide(now, &input, &first, second.as_ref())).await?;
-        Ok(Output { result: bounded(tools, changed?) })
+        let changed = changed?;
+        Ok(Output { result: bounded(tools, &changed).map_or_else(|| part(tools, &changed, None), Ok)? })
     }
 }
 
-/// An answer of at most [`MOST_TOKENS`], with advice on how to continue.
-fn bounded(tools: &Tools, whole: String) -> String {
-    let kept = tools.beginning(&whole, MOST_TOKENS);
+/// Whole lines of an answer, of at most [`MOST_TOKENS`], with advice on how to continue; `None` if not one fits.
+fn bounded(tools: &Tools, whole: &str) -> Option<String> {
+    let kept = tools.beginning(whole, MOST_TOKENS);
     if kept.len() == whole.len() {
-        return whole;
+        return Some(kept);
     }
-    let kept = kept.rsplit_once('\n').map_or(kept.as_str(), |(lines, _)| lines);
-    let last = kept.rsplit('\n').next().and_then(|line| line.split('\t').next()?.trim().parse::<u64>().ok());
-    let on = last.map(|last| format!(": view_range [{}, -1] goes on", last + 1)).unwrap_or_default();
-    format!("{kept}\n[The rest is left out{on}]")
+    let (kept, _) = kept.rsplit_once('\n')?;
+    let last: u64 = kept.rsplit('\n').next()?.split('\t').next()?.trim().parse().ok()?;
+    Some(format!("{kept}\n[The rest is left out: view_range [{}, -1] goes on]", last + 1))
+}
+
+/// Part of an answer whose first line does not fit.
+fn part(tools: &Tools, whole: &str, cursor: Option<&str>) -> Result<String, Failure> {
+    let part = tools.part(whole, || "the view".to_owned(), cursor, Some(MOST_TOKENS))?;
+    let on = part.next_cursor.map(|cursor| format!("\n[The line goes on: cursor \"{cursor}\"]"));
+    Ok(part.text + &on.unwrap_or_default())
 }
 
 /// The change that a command makes, and the answer to it.

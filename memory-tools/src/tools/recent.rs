@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    failure::{self, Failure},
+    failure::Failure,
     page::Pages,
     shown::{self, ShownMessage},
     tool::{Answer, Tool},
@@ -21,7 +21,7 @@ pub(crate) struct Recent;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Id, title or "last"
-    conversation_id: String,
+    conversation_id: Option<String>,
     /// How many messages
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 500))]
@@ -61,7 +61,7 @@ impl Tool for Recent {
 
     async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
         let memory = tools.memory();
-        let conversation = failure::conversation(memory, &input.conversation_id).await?;
+        let conversation = tools.conversation(input.conversation_id.as_deref()).await?;
         let nodes = conversation.overview().await?.nodes;
         let end = PAGES.begin(input.cursor.as_deref())?.map_or(nodes, |before| (before.max(1) - 1).min(nodes));
         let count = input.count.clamp(1, 500);

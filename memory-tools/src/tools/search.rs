@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Display};
 
-use memory::{
-    ConversationId, Conversations, Edge, Filter, Hit, NodeId, Notice, Query, Recall, Retrieved, Scope, text::excerpt,
-};
+use memory::{ConversationId, Conversations, Edge, Filter, Hit, NodeId, Query, Retrieved, Scope, text::excerpt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,10 +108,7 @@ impl Tool for Search {
         let messages = page.entries;
         found.hits.truncate(shown);
         let memory_used = found.used().sentence();
-        // Recall by words is no news where it is configured.
-        let is_news =
-            |notice: &&Notice| memory.config().recall != Recall::Words || !matches!(notice, Notice::WordsOnly { .. });
-        let notices = found.notices.iter().filter(is_news).map(ToString::to_string).collect();
+        let notices = shown::news(memory, &found.notices);
         Ok(Output { messages, memory_used, notices, next_cursor, skipped: skip })
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    failure::{self, Failure},
+    failure::Failure,
     tool::{Answer, Tool},
     tools::Tools,
 };
@@ -19,7 +19,7 @@ pub(crate) struct Stats;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Id, title or "last"
-    conversation_id: String,
+    conversation_id: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -56,7 +56,7 @@ impl Tool for Stats {
     type Output = Output;
 
     async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
-        let conversation = failure::conversation(tools.memory(), &input.conversation_id).await?;
+        let conversation = tools.conversation(input.conversation_id.as_deref()).await?;
         let stats = conversation.stats().await?;
         Ok(Output {
             conversation: conversation.id().to_string(),

@@ -21,7 +21,7 @@ pub(crate) struct Summaries;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Id, title or "last"
-    conversation_id: String,
+    conversation_id: Option<String>,
     /// First message
     start: u64,
     /// Last message
@@ -54,8 +54,7 @@ impl Tool for Summaries {
     type Output = Output;
 
     async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
-        let memory = tools.memory();
-        let conversation = failure::conversation(memory, &input.conversation_id).await?;
+        let conversation = tools.conversation(input.conversation_id.as_deref()).await?;
         let (start, end) = (failure::node(input.start)?, failure::node(input.end)?);
         if start > end {
             return Err(Failure(format!("start {start} comes after end {end}")));

@@ -67,7 +67,7 @@ impl AgentArgs {
         let id = conversation.id().clone();
         let mut agent = Agent::new(conversation, model);
         if !self.no_tools && memory.config().enable_mcp_tools {
-            let tools = Tools::new(memory.clone(), Options::default().profile(Profile::Compact).scratchpad(false))?;
+            let tools = Tools::new(memory.clone(), Options::default())?;
             agent = agent.memory_tools(&tools)?;
         }
         let mut instructions = self.system.clone().unwrap_or_else(|| INSTRUCTIONS.to_owned());
