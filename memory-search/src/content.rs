@@ -8,11 +8,11 @@ use crate::lexical::words_of;
 
 /// Words of stock phrases, in lower case without accents, in addition to stop words.
 const STOCK: &str = "
-thanks thank thx ty cheers bye goodbye cya hi hey hello hiya yo yes yeah yep yup yea nope nah ok okay okey kk sure
+thanks thank thx ty cheers understood noted gotcha roger acknowledged bye goodbye cya hi hey hello hiya yo yes yeah yep yup yea nope nah ok okay okey kk sure
 right alright fine cool nice great good awesome amazing wow oh ah aha hmm hm mm mhm uh um uhm huh haha hahaha lol omg
 please pls welcome sorry well really indeed exactly absolutely definitely totally true correct agreed much lot lots
 see ya soon later take care perfect wonderful got
-danke vielen dank bitte hallo tschuss bis bald ja nein gut super schon gern gerne genau
+danke vielen dank bitte hallo tschuss bis bald ja nein gut super schon gern gerne genau verstanden notiert
 merci beaucoup bonjour salut revoir au oui non gracias hola adios si bueno vale grazie ciao prego obrigado obrigada
 ";
 

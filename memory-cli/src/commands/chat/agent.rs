@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use clap::Args as ClapArgs;
 use memory::{Access, Config, Conversation, Memory, PromptOptions, models, port::ChatModel};
 use memory_agent::{Agent, AgentOptions, Prices};
-use memory_tools::{Options, Profile, Tools};
+use memory_tools::{Options, Tools};
 
 use crate::{failure::Usage, globals::Globals};
 
