@@ -2,6 +2,7 @@
 
 mod answer;
 mod caller;
+mod client;
 mod conversation;
 mod error;
 mod facts;
@@ -108,6 +109,10 @@ impl<'a> Bridge<'a> {
                 let memory = self.memory()?.clone();
                 Sessions { memory: &memory, documents: &mut self.documents }.answer(request).await
             }
+            Request::Client(request) => {
+                let memory = self.memory()?.clone();
+                request.answer(&memory, self.globals).await
+            }
             Request::Facts(request) => request.answer(&self.memory()?.clone()).await,
             Request::Privacy(request) => request.answer(&self.memory()?.clone()).await,
             Request::Items(request) => {
@@ -141,8 +146,7 @@ impl<'a> Bridge<'a> {
                 Some(caller) => caller.writes_for(config),
                 None => Builder::of(config),
             };
-            let opened = builder.recall_hook(memory::hooks::RecallHookOptions::default()).open();
-            self.memory = Some(opened.map_err(|error| BridgeError::Store(error.into()))?);
+            self.memory = Some(builder.open().map_err(|error| BridgeError::Store(error.into()))?);
         }
         self.memory.as_ref().ok_or_else(|| BridgeError::Store(anyhow::anyhow!("the store was not opened")))
     }

@@ -142,7 +142,7 @@ pub use model_written::{ModelSummarizer, ModelSummaryError};
 pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use quarantine::{InvalidSource, Quarantine, QuarantineSource, QuarantinedMessages};
-pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
+pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions, Recalled};
 pub use redaction::{Redaction, Treatment, UnknownRedaction};
 pub use reminder::Reminder;
 pub use render::{fenced, quoted};

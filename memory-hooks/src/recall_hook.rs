@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ContentBlock, Node, NodeId, NodeRange,
+    ContentBlock, ConversationId, Node, NodeId, NodeRange,
     port::{BoxError, BoxFuture, Query, Retriever, Scope, Store, TokenCounter},
 };
 use memory_strategies::is_small_talk;
@@ -92,6 +92,16 @@ impl Default for RecallHookOptions {
     }
 }
 
+/// Words that the hook puts before a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recalled {
+    /// The text, up to and including the words `Current question: `.
+    pub text: String,
+    /// The messages that it shows, in order.
+    pub nodes: Vec<NodeRange>,
+}
+
 /// Adds exact words from the same conversation to a user's outgoing message. The log keeps the original message.
 ///
 /// The added text has a lead line, `---Previous Context---`, one entry for each message (`[Message N, speaker,
@@ -115,39 +125,61 @@ impl RecallHook {
     }
 
     async fn enrich(&self, event: &mut MessageAdded) -> Result<(), BoxError> {
-        let question = event.outgoing.text();
-        if !self.options.enabled
-            || !event.outgoing.begins_prompt()
-            || question.trim().is_empty()
-            || is_small_talk(&question)
-        {
+        if !event.outgoing.begins_prompt() {
             return Ok(());
         }
-        let chosen = self.choose(event, &question).await?;
+        let MessageAdded { conversation, node, visible, .. } = &*event;
+        let Some(recalled) = self.recall(conversation, *node, &event.outgoing.text(), visible).await? else {
+            return Ok(());
+        };
+        event.recalled = NodeRange::merge(recalled.nodes.into_iter().chain(event.recalled.iter().copied()).collect());
+        // The question's own blocks, including pictures, stay unchanged.
+        match event.outgoing.content.iter_mut().find(|block| matches!(block, ContentBlock::Text(_))) {
+            Some(ContentBlock::Text(text)) => text.insert_str(0, &recalled.text),
+            _ => event.outgoing.content.insert(0, ContentBlock::Text(recalled.text)),
+        }
+        Ok(())
+    }
+
+    /// Recalls words for the question of the message `asking`, of messages before it that are not `visible` anyway.
+    /// `None` if there is nothing to add.
+    ///
+    /// # Errors
+    /// If the retriever or the store fails.
+    pub async fn recall(
+        &self,
+        conversation: &ConversationId,
+        asking: NodeId,
+        question: &str,
+        visible: &[NodeRange],
+    ) -> Result<Option<Recalled>, BoxError> {
+        if !self.options.enabled || question.trim().is_empty() || is_small_talk(question) {
+            return Ok(None);
+        }
+        let chosen = self.choose(conversation, asking, question, visible).await?;
         if chosen.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        let recalled = chosen.iter().map(|node| NodeRange::single(node.id));
-        event.recalled = NodeRange::merge(recalled.chain(event.recalled.iter().copied()).collect());
+        let nodes = NodeRange::merge(chosen.iter().map(|node| NodeRange::single(node.id)).collect());
         let body = self.body(&chosen);
-        let enriched = format!(
+        let text = format!(
             "{}\n{}\n{body}\n{}\n\n{}",
             render::RECALL_LEAD,
             render::FENCE_OPEN,
             render::FENCE_CLOSE,
             render::QUESTION
         );
-        // The question's own blocks, including pictures, stay unchanged.
-        match event.outgoing.content.iter_mut().find(|block| matches!(block, ContentBlock::Text(_))) {
-            Some(ContentBlock::Text(text)) => text.insert_str(0, &enriched),
-            _ => event.outgoing.content.insert(0, ContentBlock::Text(enriched)),
-        }
-        Ok(())
+        Ok(Some(Recalled { text, nodes }))
     }
 
     /// The messages to show, in order of time.
-    async fn choose(&self, event: &MessageAdded, question: &str) -> Result<Vec<Node>, BoxError> {
-        let MessageAdded { conversation, node: asking, visible, .. } = event;
+    async fn choose(
+        &self,
+        conversation: &ConversationId,
+        asking: NodeId,
+        question: &str,
+        visible: &[NodeRange],
+    ) -> Result<Vec<Node>, BoxError> {
         let is_visible = |node: NodeId| visible.iter().any(|run| run.contains(node));
         // The question is its own best hit, so one more is requested; and visible messages may be the best.
         let seen: u64 = visible.iter().map(|run| run.count()).sum();
@@ -157,7 +189,7 @@ impl RecallHook {
         let hits = self.retriever.search(&query).await?.hits;
         let total = asking.get() - 1;
         let mut found: Vec<_> = hits.into_iter().map(|hit| Arc::unwrap_or_clone(hit.node)).collect();
-        found.retain(|node| node.id < *asking && !is_visible(node.id));
+        found.retain(|node| node.id < asking && !is_visible(node.id));
         found.truncate(self.options.top_k);
         let hits: Vec<_> = found.iter().map(|node| node.id).collect();
         let around = |hit: &NodeId| NodeRange::single(*hit).widen(self.options.radius, total);

@@ -157,7 +157,7 @@ pub mod hooks {
         AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
         BeforeToolCall, Compacted, CompactionFailed, CompactionStarted, ContextJudged, FellBack, Hook, HookError,
         HookEvent, HookFailed, HookProvider, HookRegistry, MessageAdded, RecallBudget, RecallHook, RecallHookOptions,
-        RecallUsed, SessionRestored,
+        RecallUsed, Recalled, SessionRestored,
     };
 }
 

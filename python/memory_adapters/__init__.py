@@ -1,5 +1,15 @@
-"""Conversation managers and sessions of `memory` for agents in Python."""
+"""`memory` for programs and agents in Python."""
 
-from .bridge import Bridge, BridgeClosed, BridgeError
+from .bridge import Bridge, BridgeClosed, BridgeError, BudgetTooSmall, InvalidRequest, NotFound
+from .client import AsyncMemory, Memory
 
-__all__ = ["Bridge", "BridgeClosed", "BridgeError"]
+__all__ = [
+    "AsyncMemory",
+    "Bridge",
+    "BridgeClosed",
+    "BridgeError",
+    "BudgetTooSmall",
+    "InvalidRequest",
+    "Memory",
+    "NotFound",
+]

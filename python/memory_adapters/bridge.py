@@ -22,6 +22,29 @@ class BridgeError(RuntimeError):
         self.next_id = next_id
 
 
+class NotFound(BridgeError):
+    """There is no such conversation, message or entry."""
+
+
+class InvalidRequest(BridgeError):
+    """A member of the request is not one that the binary takes."""
+
+
+class BudgetTooSmall(BridgeError):
+    """Nothing fits the budget."""
+
+
+_KINDS = {
+    "not_found": NotFound,
+    "malformed": InvalidRequest,
+    "invalid_config": InvalidRequest,
+    "invalid_message": InvalidRequest,
+    "invalid_pattern": InvalidRequest,
+    "budget_too_small": BudgetTooSmall,
+    "question_too_long": BudgetTooSmall,
+}
+
+
 class BridgeClosed(RuntimeError):
     """The process ended before it answered. The next request starts another one."""
 
@@ -80,7 +103,8 @@ class Bridge:
     @property
     def asks(self) -> bool:
         """Whether the program is asked for summaries."""
-        return any(self._command[at : at + 2] == self._ASKS for at in range(len(self._command)))
+        pairs = [word for words in self._command for word in words.split("=", 1)]
+        return any(pairs[at : at + 2] == self._ASKS for at in range(len(pairs)))
 
     @property
     def persists(self) -> bool:
@@ -118,7 +142,8 @@ class Bridge:
                 replied = reply(answer["ask"]) if reply else {"error": "the program has no model for this"}
                 answer = self._exchange(process, {"op": "reply", **replied})
         if "error" in answer:
-            raise BridgeError(answer["error"], answer["message"], answer.get("next_id"))
+            kind = _KINDS.get(answer["error"], BridgeError)
+            raise kind(answer["error"], answer["message"], answer.get("next_id"))
         return answer
 
     def run(self, *arguments: str) -> dict[str, Any] | None:
@@ -130,15 +155,18 @@ class Bridge:
         """
         if not self.persists:
             raise BridgeError("not_persisted", "the store is in memory alone, where no other process reads it")
-        words = list(self._command)
-        # Words of the bridge alone, which other commands refuse: the first ones of their kind, then options with a value.
-        for word in ("bridge", "--stdio"):
-            if word in words:
-                words.remove(word)
-        for option in self._OF_BRIDGE:
-            if option in words:
-                at = words.index(option)
-                del words[at : at + 2]
+        # Without the words of the bridge alone, which other commands refuse: the first ones of their kind, and options
+        # with their values.
+        words, given, own = [], iter(self._command), ["bridge", "--stdio"]
+        for word in given:
+            option, has_value, _ = word.partition("=")
+            if option in self._OF_BRIDGE:
+                if not has_value:
+                    next(given, None)
+            elif word in own:
+                own.remove(word)
+            else:
+                words.append(word)
         done = subprocess.run([*words, "--json", *arguments], capture_output=True, check=False)
         if done.returncode == 3:
             return None
@@ -236,7 +264,11 @@ class Bridge:
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            try:
+                self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            except FileNotFoundError as error:
+                named = f"`{self._command[0]}` is not there: put the `memory` binary on the path, or name it by MEMORY_BINARY"
+                raise BridgeError("no_binary", named) from error
             self.generation += 1
         return self._process
 

@@ -7,7 +7,7 @@ import os
 import uuid
 from typing import Any, Callable, Iterable
 
-from .bridge import Bridge
+from .bridge import Bridge, NotFound
 
 
 class ItemList:
@@ -20,6 +20,7 @@ class ItemList:
         store: The directory of the store; by default this user's.
         bridge: A bridge to use; by default the one of this program for the store.
         persist: With `False` nothing of the conversation reaches a file; it ends with this program.
+        budget: The most tokens of what `shown` gives; what then leaves the list is kept out of it, and out of searches.
     """
 
     def __init__(
@@ -30,7 +31,11 @@ class ItemList:
         store: str | os.PathLike[str] | None = None,
         bridge: Bridge | None = None,
         persist: bool = True,
+        budget: int | None = None,
     ) -> None:
+        if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
+            raise ValueError(f"budget must be a whole number of tokens of at least 1, got {budget!r}")
+        self.budget = budget
         self._conversation = conversation
         self._message = message
         self._bridge = bridge or Bridge.shared(store, persist=persist)
@@ -49,11 +54,20 @@ class ItemList:
 
     def pop(self) -> Any | None:
         """Removes the newest item and returns it; `None` where there is none."""
-        return self._call("pop_item")["item"]
+        return self._call("pop_item", disable=self.budget is not None)["item"]
 
     def clear(self) -> None:
         """Removes all items."""
-        self._call("clear_items")
+        self._call("clear_items", disable=self.budget is not None)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """The whole conversation within the budget, as messages with `role` and `content`: recent ones verbatim, older
+        ones by summaries, and before a question of the user at the end the exact words that bear on it."""
+        try:
+            context = self._call("context", budget=self.budget, turn=True)
+        except NotFound:
+            return []
+        return context["request"]["messages"]
 
     def erase(self, *, by: str = "") -> dict[str, Any] | None:
         """Erases the conversation for good, and returns the receipt; `None` where there was nothing."""
@@ -61,6 +75,26 @@ class ItemList:
 
     def _call(self, op: str, **request: Any) -> dict[str, Any]:
         return self._bridge.call(op=op, conversation=self._conversation, **request)
+
+
+def parts_of(message: dict[str, Any]) -> tuple[str, list[dict[str, Any]], list[dict[str, Any]]]:
+    """The text of a message that `shown` gives, its tool calls, and its results of tools."""
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    kinds = {"tool_use": [], "tool_result": []}
+    text = []
+    for block in blocks:
+        if block["type"] in kinds:
+            kinds[block["type"]].append(block)
+        elif block["type"] == "text":
+            text.append(block["text"])
+    return "\n".join(text), kinds["tool_use"], kinds["tool_result"]
+
+
+def result_text(result: dict[str, Any]) -> str:
+    """The text of a tool's result."""
+    content = result["content"]
+    return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
 
 
 def message_of(role: str, content: list[dict[str, Any]]) -> dict[str, Any]:

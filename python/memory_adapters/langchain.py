@@ -15,10 +15,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+    message_to_dict,
+    messages_from_dict,
+)
 
 from .bridge import Bridge
-from .items import ItemList, call_block, message_of, result_block, text_block
+from .items import ItemList, call_block, message_of, parts_of, result_block, result_text, text_block
 
 
 class MemoryChatMessageHistory(BaseChatMessageHistory):
@@ -31,6 +38,9 @@ class MemoryChatMessageHistory(BaseChatMessageHistory):
         store: The directory of the store; by default this user's.
         bridge: A bridge to use; by default the one of this program for the store.
         persist: With `False` nothing of it reaches a file; it ends with this program.
+        budget: The most tokens of `messages`, which then are a view of the whole conversation, and after a message of the
+            user also the exact earlier words that bear on it. Without a budget they are the list, whole. Messages that
+            are cleared are then kept out of views and searches, too.
     """
 
     def __init__(
@@ -40,15 +50,18 @@ class MemoryChatMessageHistory(BaseChatMessageHistory):
         store: str | os.PathLike[str] | None = None,
         bridge: Bridge | None = None,
         persist: bool = True,
+        budget: int | None = None,
     ) -> None:
         super().__init__()
         self.session_id = session_id
-        self._items = ItemList(session_id, _message, store=store, bridge=bridge, persist=persist)
+        self._items = ItemList(session_id, _message, store=store, bridge=bridge, persist=persist, budget=budget)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        """The messages, oldest first."""
-        return messages_from_dict(self._items.all())
+        """The messages, oldest first; with a budget a view of them."""
+        if self._items.budget is None:
+            return messages_from_dict(self._items.all())
+        return [message for shown in self._items.shown() for message in _shown(shown)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Adds messages. All are on disk when it returns, or none."""
@@ -61,6 +74,19 @@ class MemoryChatMessageHistory(BaseChatMessageHistory):
     def erase(self, *, by: str = "") -> dict[str, Any] | None:
         """Erases what was said for good, and returns the receipt."""
         return self._items.erase(by=by)
+
+
+def _shown(message: dict[str, Any]) -> list[BaseMessage]:
+    """A message of a view in LangChain's shape."""
+    text, calls, results = parts_of(message)
+    if message["role"] == "assistant":
+        called = [{"id": call["id"], "name": call["name"], "args": call["input"]} for call in calls]
+        return [AIMessage(text, tool_calls=called)]
+    said: list[BaseMessage] = [
+        ToolMessage(result_text(one), tool_call_id=one["tool_use_id"], status="error" if one.get("is_error") else "success")
+        for one in results
+    ]
+    return [*said, HumanMessage(text)] if text or not said else said
 
 
 def _message(item: Any) -> dict[str, Any]:

@@ -12,17 +12,20 @@ await Runner.run(Agent(name="guide"), "When does the train leave?", session=sess
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from agents.memory.session import SessionABC
+from agents.run import ModelInputData
 
 from .bridge import Bridge
-from .items import ItemList, call_block, message_of, result_block, text_block
+from .items import ItemList, call_block, message_of, parts_of, result_block, result_text, text_block
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
     from agents.memory.session_settings import SessionSettings
+    from agents.run import CallModelData
 
 
 class MemorySession(SessionABC):
@@ -37,6 +40,9 @@ class MemorySession(SessionABC):
         session_settings: Settings of the SDK, such as the number of items that it reads.
         bridge: A bridge to use; by default the one of this program for the store.
         persist: With `False` nothing of it reaches a file; it ends with this program.
+        budget: The most tokens of what the agent is shown, which then is a view of the whole conversation. With
+            `RunConfig(call_model_input_filter=session.recall)` it also has the exact earlier words that bear on the
+            question. Items that leave the session are then kept out of views and searches, too.
     """
 
     def __init__(
@@ -47,16 +53,38 @@ class MemorySession(SessionABC):
         session_settings: "SessionSettings | None" = None,
         bridge: Bridge | None = None,
         persist: bool = True,
+        budget: int | None = None,
     ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings
-        self._items = ItemList(session_id, _message, store=store, bridge=bridge, persist=persist)
+        self._items = ItemList(session_id, _message, store=store, bridge=bridge, persist=persist, budget=budget)
+        self._recalled: "tuple[Any, list[TResponseInputItem]]" = (None, [])
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """The items of the session, or the newest `limit` of them, oldest first."""
+        """The items of the session, or the newest `limit` of them, oldest first; with a budget and without a limit a view
+        of them."""
         if limit is None and self.session_settings is not None:
             limit = getattr(self.session_settings, "limit", None)
+        if limit is None and self._items.budget is not None:
+            return await asyncio.to_thread(self._shown)
         return await asyncio.to_thread(self._items.all, limit)
+
+    async def recall(self, data: "CallModelData[Any]") -> "ModelInputData":
+        """A `call_model_input_filter`: the view with what is recalled for the last message of the user in place of all
+        up to that message. It needs a budget."""
+        items = data.model_data.input
+        asked = [at for at, item in enumerate(items) if item.get("role") == "user"]
+        if asked and self._items.budget is not None:
+            question = items[asked[-1]]
+            if self._recalled[0] != question:
+                shown = await asyncio.to_thread(self._shown)
+                is_kept = bool(shown) and _text(question) in _text(shown[-1])
+                self._recalled = (question, shown if is_kept else items[: asked[-1] + 1])
+            items = [*self._recalled[1], *items[asked[-1] + 1 :]]
+        return ModelInputData(input=items, instructions=data.model_data.instructions)
+
+    def _shown(self) -> "list[TResponseInputItem]":
+        return [item for message in self._items.shown() for item in _items_of(message)]
 
     async def add_items(self, items: "list[TResponseInputItem]") -> None:
         """Adds items. They are on disk when it returns."""
@@ -73,6 +101,26 @@ class MemorySession(SessionABC):
     async def erase(self, *, by: str = "") -> dict[str, Any] | None:
         """Erases what was said for good, and returns the receipt."""
         return await asyncio.to_thread(lambda: self._items.erase(by=by))
+
+
+def _items_of(message: dict[str, Any]) -> list[Any]:
+    """A message of a view as items of the Responses API."""
+    text, calls, results = parts_of(message)
+    said = [{"role": message["role"], "content": text}] if text or not (calls or results) else []
+    called = [
+        {"type": "function_call", "call_id": call["id"], "name": call["name"], "arguments": json.dumps(call["input"])}
+        for call in calls
+    ]
+    answered = [
+        {"type": "function_call_output", "call_id": one["tool_use_id"], "output": result_text(one)} for one in results
+    ]
+    return [*answered, *said, *called]
+
+
+def _text(item: Any) -> str:
+    """The words of a message."""
+    content = item.get("content") or ""
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 
 def _message(item: Any) -> dict[str, Any]:

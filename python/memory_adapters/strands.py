@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import os
-import re
-import unicodedata
 import uuid
 import weakref
 from collections.abc import Callable
@@ -434,8 +431,11 @@ class _StoredManager(_BridgedManager):
             event.agent.messages[:] = answer["messages"]
             self._note(answer)
 
-    def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+    def _on_before_model_call(self, event: Any) -> None:
         self._take(event.agent, self._call(op="before_model", messages=event.agent.messages))
+
+    # For the strategy of a `ContextManager`, which appends before others cut.
+    _on_message_added = _on_before_model_call
 
 
 async def _asked_model(model: Any, ask: dict[str, Any], system_prompt: str | None) -> "Message":
@@ -573,6 +573,7 @@ class SemanticSummarizingConversationManager(_StoredManager):
             self._least = 1 / (1 + math.exp(-max(-700, semantic_search_min_score)))
         self._has_new_name = conversation is None
         self._told: set[str] = set()
+        self._hook: SemanticMemoryHook | None = None
         try:
             super().__init__(
                 f"strands-{uuid.uuid4()}" if conversation is None else conversation,
@@ -597,13 +598,14 @@ class SemanticSummarizingConversationManager(_StoredManager):
     def search_archive(self, question: str, limit: int | None = None) -> list[dict[str, Any]]:
         """The messages that bear on a question, best first: `node`, `speaker`, `at`, `text` and, of the same members,
         the ones `before` and `after`."""
-        # An argument of a program may have no more bytes than this.
-        question = question.encode(errors="replace").decode().replace("\0", " ")[:16_000]
-        options = ["-c", self.conversation, "--limit", str(limit or self.semantic_search_top_k)]
-        options += ["--neighbours", str(self.message_context_radius)]
-        if self._least is not None:
-            options += ["--min-relevance", str(self._least)]
-        found = self._bridge.run("search", *options, "--", question) or {"hits": [], "notices": []}
+        request = {"conversation": self.conversation, "limit": limit or self.semantic_search_top_k}
+        request |= {"neighbours": self.message_context_radius, "min_relevance": self._least}
+        try:
+            found = self._bridge.call(op="search", question=question, **request)
+        except BridgeError as error:
+            if error.code == "not_found":
+                return []
+            raise
         for notice in found["notices"]:
             if notice["code"] == "words-only" and notice["text"] not in self._told:
                 self._told.add(notice["text"])
@@ -654,9 +656,27 @@ class SemanticSummarizingConversationManager(_StoredManager):
             self._opened = None
         super()._on_initialized(event)
 
-    def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
-        # Recall is the hook's: new messages are appended, and that is all.
+    def _open(self) -> None:
+        hook = self._hook
+        recall: dict[str, Any] = {"enabled": hook is not None and hook.enabled}
+        if hook is not None:
+            recall |= {"characters": hook.max_context_length, "metadata": hook.include_metadata}
+            recall |= {"top_k": self.semantic_search_top_k, "radius": self.message_context_radius}
+            recall["min_relevance"] = self._least or 0.0
+        # The hook comes after the manager, and may be changed at any time.
+        if self._config.get("recall") != recall:
+            self._config["recall"] = recall
+            self._opened = None
+        super()._open()
+
+    def _on_message_added(self, event: MessageAddedEvent) -> None:
+        # Recall waits for the call of the model.
         self.apply_management(event.agent)
+
+    def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+        if self._config["budget"] != self._UNLIMITED:
+            self.apply_management(event.agent)
+        super()._on_before_model_call(event)
 
 
 def _check_number(name: str, value: Any, least: float, most: float = math.inf, *, of: Any = int) -> None:
@@ -669,22 +689,16 @@ def _check_number(name: str, value: Any, least: float, most: float = math.inf, *
 
 
 class SemanticMemoryHook(HookProvider):
-    """Adds messages of the archive to a user's message, between `---Previous Context---` lines. The log keeps the message
-    as it was said.
+    """Has messages of the archive added to a user's message, between `---Previous Context---` lines. The log keeps the
+    message as it was said.
 
     Args:
-        enabled: With `False` it adds nothing.
+        enabled: With `False` nothing is added.
         max_context_length: The most characters between the lines. The best message is shortened in its middle if need
             be; the others are left out where they do not fit.
         include_metadata: Whether each message is labelled with number, speaker and day.
         manager: The manager whose archive is searched; by default that of the agent.
     """
-
-    # The lines of the binary's own recall.
-    _LEAD = "Earlier messages that bear on the question, word for word:\n---Previous Context---\n"
-    _END = "\n---End Previous Context---\n\nCurrent question: "
-    # A search also finds what the list shows, and so it finds more by the length of the list, up to this.
-    _MOST_VISIBLE = 100
 
     def __init__(
         self,
@@ -699,135 +713,19 @@ class SemanticMemoryHook(HookProvider):
         self.max_context_length = max_context_length
         self.include_metadata = include_metadata
         self._manager = manager
-        # What each agent was asked last.
-        self._asked: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        """Registers the hooks."""
+        """Registers the hook, which names itself to the manager: recall is the bridge's."""
         registry.add_callback(AgentInitializedEvent, self._on_initialized)
-        registry.add_callback(MessageAddedEvent, self._on_message_added)
-        registry.add_callback(BeforeModelCallEvent, self._on_before_model_call)
 
     def _on_initialized(self, event: AgentInitializedEvent) -> None:
-        if not isinstance(self._searched(event.agent), SemanticSummarizingConversationManager):
+        manager = self._manager or event.agent.conversation_manager
+        if not isinstance(manager, SemanticSummarizingConversationManager):
             raise ValueError(
                 "SemanticMemoryHook searches the archive of a SemanticSummarizingConversationManager: give the agent one "
                 "as its conversation_manager, or the hook by manager=."
             )
-
-    def _searched(self, agent: "Agent") -> Any:
-        return self._manager or agent.conversation_manager
-
-    def _on_message_added(self, event: MessageAddedEvent) -> None:
-        if _is_asked(event.message):
-            self._asked[event.agent] = _text(event.message)
-
-    async def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
-        # Recall waits for the call of the model, so that it comes again when the list was made smaller for that call.
-        agent = event.agent
-        manager = self._searched(agent)
-        # The words that were said are in the log before others are added to them.
-        manager.apply_management(agent)
-        message = agent.messages[-1] if agent.messages else None
-        if not self.enabled or message is None or not _is_asked(message) or self._LEAD in _text(message):
-            return
-        question = self._asked.get(agent) or _text(message)
-        try:
-            recalled = await asyncio.to_thread(self._recall, manager, question, agent.messages)
-        except (BridgeError, OSError) as error:
-            _official.logger.warning("nothing is recalled: %s", error)
-            return
-        if recalled:
-            blocks = [block for block in message["content"] if "text" in block]
-            block = next((block for block in blocks if question in block["text"]), blocks[0])
-            text = block["text"]
-            # A view may have earlier messages before the line of the question.
-            at = text.rfind("\n", 0, max(0, text.rfind(question))) + 1
-            block["text"] = f"{text[:at]}{self._LEAD}{recalled}{self._END}{text[at:]}"
-            message.setdefault("metadata", {}).setdefault("custom", {})["memory_view"] = True
-
-    def _recall(
-        self, manager: SemanticSummarizingConversationManager, question: str, messages: "list[Message]"
-    ) -> str:
-        """The messages that bear on a question and that the list does not show, best first within the limit, in order of
-        time."""
-        shown = "\n".join(_text(message) for message in messages)
-        most = manager.semantic_search_top_k
-        hits = manager.search_archive(question, most + min(len(messages), self._MOST_VISIBLE))
-        hits = [hit for hit in hits if hit["text"].strip() not in shown][:most]
-        ranked = {found["node"]: found for found in hits}
-        for hit in hits:
-            for found in (*hit["before"], *hit["after"]):
-                if found["text"].strip() not in shown:
-                    ranked.setdefault(found["node"], found)
-        chosen: dict[int, str] = {}
-        for node, found in ranked.items():
-            line = self._line(found, found["text"])
-            if not chosen and len(line) > self.max_context_length:
-                line = self._shortened(found)
-            if len(_joined(with_line := {**chosen, node: line})) <= self.max_context_length:
-                chosen = with_line
-        return _joined(chosen)
-
-    def _line(self, found: dict[str, Any], text: str) -> str:
-        if not self.include_metadata:
-            return _escaped(text)
-        speaker = " ".join(re.sub(r"[\[\]]", " ", found["speaker"]).split())
-        return f"[Message {found['node']}, {speaker}, {found['at'][:10]}]: {_escaped(text)}"
-
-    def _shortened(self, found: dict[str, Any]) -> str:
-        """The best message within the limit, with its beginning and its end."""
-        text, line = found["text"], ""
-        keep = min(self.max_context_length, len(text))
-        while keep > 0:
-            head, tail = keep - keep // 3, keep // 3
-            left_out = len(text) - keep
-            line = self._line(found, f"{text[:head]} [… {left_out} characters left out …] {text[len(text) - tail :]}")
-            if len(line) <= self.max_context_length:
-                break
-            keep -= max(1, len(line) - self.max_context_length)
-        return line
-
-
-def _is_asked(message: "Message") -> bool:
-    """Whether a message is words of the user."""
-    results = any("toolResult" in block for block in message["content"])
-    return message["role"] == "user" and not results and bool(_text(message).strip())
-
-
-def _text(message: "Message") -> str:
-    """The texts of a message and of its tool results."""
-    blocks = [inner for block in message["content"] for inner in block.get("toolResult", {}).get("content", [block])]
-    return "\n".join(block["text"] for block in blocks if "text" in block)
-
-
-def _joined(lines: dict[int, str]) -> str:
-    """Lines of messages in their order, with a line for each gap between them."""
-    joined: list[str] = []
-    before = None
-    for node, line in sorted(lines.items()):
-        if before is not None and node > before + 1:
-            between = node - before - 1
-            joined.append(f"[{between} message{'' if between == 1 else 's'} not shown]")
-        joined.append(line)
-        before = node
-    return "\n".join(joined)
-
-
-# Lines that could pose as those of the recall.
-_FORGED = re.compile(
-    r"-{2,}\s*(?:end\s+)?previous\s+context"
-    r"|^[^\w\n]*(?:current\s+question\s*:|message\s+\d|\d+\s+messages?\s+not\s+shown)"
-    r"|^[^\w\n]*earlier\s+messages\s+that\s+bear",
-    re.I | re.M,
-)
-
-
-def _escaped(text: str) -> str:
-    """A message's text as data, in which nothing can close the recall or begin another message."""
-    text = "\n".join(text.splitlines())
-    visible = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
-    return _FORGED.sub(r"\\\g<0>", visible) if _FORGED.search(visible) else text
+        manager._hook = self
 
 
 class MemorySessionRepository(SessionRepository):

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from strands.hooks import AfterInvocationEvent, MessageAddedEvent
-from strands.storage.search.keyword import KeywordSearchStrategy
 from strands.storage.storage import (
     _EPHEMERAL,
     _NAMESPACED,
@@ -67,7 +66,7 @@ class MemoryContextStrategy:
         self.manager.register_hooks(agent.hooks)
         # Other strategies cut messages as soon as they are added, and so it is no news that the list has other words.
         self.manager._expected = frozenset({"other_words"})
-        agent.hooks.add_callback(MessageAddedEvent, self.manager._on_before_model_call)
+        agent.hooks.add_callback(MessageAddedEvent, self.manager._on_message_added)
         agent.hooks.add_callback(AfterInvocationEvent, lambda event: self.manager.apply_management(event.agent))
 
     async def apply(self, context: "ContextState") -> bool:
@@ -148,17 +147,13 @@ class MemoryStorage:
 
     async def search(self, query: str) -> builtins.list[StorageSearchResult]:
         """The values that bear on a question, best first; the score is a probability."""
-        if not self._bridge.persists:
-            # No other process reads what is in memory alone.
-            return await KeywordSearchStrategy().search(self, query)
-
         def found() -> builtins.list[StorageSearchResult]:
             current = {self._read.places[self._prefix + key][-1] + 1: key for key in self._keys()}
             if not current or not query.strip():
                 return []
-            options = ["-c", self._read.conversation, "--limit", str(self._MOST if self._prefix else self._FOUND)]
-            options += ["--min-relevance", str(self._LEAST), "--", query.replace("\0", " ")[:16_000]]
-            hits = (self._bridge.run("search", *options) or {"hits": []})["hits"]
+            limit = self._MOST if self._prefix else self._FOUND
+            request = {"conversation": self._read.conversation, "limit": limit, "min_relevance": self._LEAST}
+            hits = self._bridge.call(op="search", question=query, **request)["hits"]
             named = [(current[hit["node"]], hit.get("relevance") or 0.0) for hit in hits if hit["node"] in current]
             return [
                 StorageSearchResult(key=key, score=score, data=self._value(self._prefix + key))

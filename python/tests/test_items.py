@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from agents import Agent, ModelResponse, Runner, Usage, function_tool
+from agents import Agent, ModelResponse, RunConfig, Runner, Usage, function_tool
 from agents.memory.session import Session
 from agents.models.interface import Model
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -142,6 +142,69 @@ def test_a_chain_of_langchain_goes_on_in_another_process(store, bridge):
     chain(other, "You are Ann.").invoke({"question": "Who am I?"}, config)
     texts = [message.content for message in MemoryChatMessageHistory("chat", bridge=other).messages]
     assert texts == ["I am Ann.", "Hello Ann.", "Who am I?", "You are Ann."]
+
+
+FILLER = "We talked at length about the weather, the ferries and what the market had that day. " * 3
+FACT = "The number of the locker at the harbour is QX-4471, which opens with a blue key."
+QUESTION = "Which number has the locker at the harbour?"
+
+
+def test_a_history_with_a_budget_is_a_view_with_recall(store, bridge):
+    whole = MemoryChatMessageHistory("trip", bridge=bridge)
+    whole.add_messages([HumanMessage(f"{FILLER}{FACT}"), AIMessage("Noted.")])
+    for turn in range(30):
+        whole.add_messages([HumanMessage(f"Turn {turn}. {FILLER}"), AIMessage(f"Answer {turn}.")])
+    history = MemoryChatMessageHistory("trip", bridge=bridge, budget=1000)
+    history.add_messages([HumanMessage(QUESTION)])
+    shown = history.messages
+    assert len(whole.messages) == 63 and len(shown) < 63
+    assert sum(len(message.content) for message in shown) < 6_000
+    assert isinstance(shown[-1], HumanMessage) and FACT in shown[-1].content and shown[-1].content.endswith(QUESTION)
+    kinds = [type(message) for message in shown]
+    assert all(one != other for one, other in zip(kinds, kinds[1:])), kinds
+    history.clear()
+    assert FACT not in str(MemoryChatMessageHistory("trip", bridge=bridge, budget=1000).messages)
+    assert MemoryChatMessageHistory("none", bridge=bridge, budget=1000).messages == []
+    with pytest.raises(ValueError, match="budget"):
+        MemoryChatMessageHistory("trip", bridge=bridge, budget=0)
+
+
+def test_calls_and_results_of_a_view_are_messages_of_langchain(bridge):
+    said = [
+        HumanMessage("When does the train leave?"),
+        AIMessage("I look.", tool_calls=[{"name": "train", "args": {"to": "Rome"}, "id": "c1"}]),
+        ToolMessage("7:42", tool_call_id="c1", status="error"),
+        AIMessage("At 7:42."),
+    ]
+    history = MemoryChatMessageHistory("trip", bridge=bridge, budget=4000)
+    history.add_messages(said)
+    shown = history.messages
+    assert [type(message) for message in shown] == [type(message) for message in said]
+    assert shown[1].tool_calls[0]["args"] == {"to": "Rome"}
+    assert (shown[2].content, shown[2].tool_call_id, shown[2].status) == ("7:42", "c1", "error")
+
+
+def test_a_session_of_openai_with_a_budget_is_a_view_with_recall(store, bridge):
+    session = MemorySession("trip", bridge=bridge, budget=1000)
+
+    async def play(model):
+        await session.add_items([{"role": "user", "content": f"{FILLER}{FACT}"}])
+        for turn in range(30):
+            said = [{"role": "assistant", "content": f"Answer {turn}."}, {"role": "user", "content": f"Turn {turn}. {FILLER}"}]
+            await session.add_items(said)
+        agent = Agent(name="guide", model=model, tools=[train])
+        config = RunConfig(call_model_input_filter=session.recall)
+        return (await Runner.run(agent, QUESTION, session=session, run_config=config)).final_output
+
+    model = Scripted()
+    assert asyncio.run(play(model)) == "It leaves at 7:42."
+    assert len(model.inputs) == 2
+    first, second = model.inputs
+    assert len(first) < 62 and FACT in first[-1]["content"] and first[-1]["content"].endswith(QUESTION)
+    assert second[: len(first)] == first, "the second call begins with the first, for the provider's cache"
+    assert second[len(first)]["type"] == "function_call"
+    items = asyncio.run(MemorySession("trip", bridge=bridge).get_items())
+    assert len(items) == 65 and FACT not in str(items[-4:]), "the log has what was said"
 
 
 def test_what_is_erased_is_gone_and_has_a_receipt(store, bridge):

@@ -34,7 +34,7 @@ pub(crate) fn importers(workspace: &Workspace) -> Result<()> {
     })
 }
 
-/// The adapters of LangChain and of the OpenAI Agents SDK over the binary.
+/// The client, and the adapters of LangChain and of the OpenAI Agents SDK, over the binary.
 pub(crate) fn adapters(workspace: &Workspace) -> Result<()> {
     tested(
         workspace,
@@ -44,9 +44,11 @@ pub(crate) fn adapters(workspace: &Workspace) -> Result<()> {
         |venv| {
             let adapters = workspace.root().join("python");
             // A run sends no trace.
-            venv.pytest(workspace, "test_items.py", |call| {
+            let set = |call: Invocation| {
                 call.env("PYTHONPATH", &adapters.to_string_lossy()).env("OPENAI_AGENTS_DISABLE_TRACING", "1")
-            })
+            };
+            let run = |file| venv.pytest(workspace, file, set);
+            Ok(format!("{}; {}", run("test_items.py")?, run("test_client.py")?))
         },
     )
 }

@@ -4,7 +4,7 @@ use memory::{Error, erasing::EraseError};
 use memory_core::{
     json::InvalidMessage,
     plan::{PlanError, list::ListError},
-    port::{ManagerError, SummarizeError},
+    port::{BoxError, ManagerError, SummarizeError},
 };
 use serde_json::{Value, json};
 
@@ -55,6 +55,8 @@ pub(crate) enum BridgeError {
     MessageExists { agent: String, id: u64, next: u64 },
     #[error("{0}")]
     NoSession(String),
+    #[error("nothing was recalled")]
+    NotRecalled(#[source] BoxError),
     #[error(transparent)]
     Summarize(#[from] SummarizeError),
     #[error(transparent)]
@@ -63,6 +65,10 @@ pub(crate) enum BridgeError {
     Erase(#[from] EraseError),
     #[error("{}", failure::exactly(.0))]
     Store(anyhow::Error),
+}
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    error.is::<failure::NotFound>() || error.downcast_ref().is_some_and(Error::is_not_found)
 }
 
 impl BridgeError {
@@ -97,13 +103,15 @@ impl BridgeError {
             Self::SessionExists(_) => "session_exists",
             Self::MessageExists { .. } => "message_exists",
             Self::NoSession(_) => "no_session",
+            Self::NotRecalled(_) => "not_recalled",
             Self::EmptySummary | Self::Summarize(_) => "summary_failed",
             Self::Memory(Error::Plan(PlanError::BudgetTooSmall { .. })) => "budget_too_small",
             Self::Memory(Error::QuestionTooLong { .. }) => "question_too_long",
             Self::Erase(EraseError::Pattern { .. }) => "invalid_pattern",
             Self::Erase(EraseError::Memory(error)) if error.is_not_found() => "not_found",
             Self::Erase(_) => "not_erased",
-            Self::Memory(error @ Error::Ledger(_)) if error.is_not_found() => "not_found",
+            Self::Memory(error) if error.is_not_found() => "not_found",
+            Self::Store(error) if is_not_found(error) => "not_found",
             Self::Memory(Error::Ledger(_)) => "invalid_config",
             Self::Memory(_) | Self::Store(_) => "store",
         }

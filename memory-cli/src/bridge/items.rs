@@ -20,10 +20,25 @@ use super::{BridgeError, conversation::state_of};
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum ItemsRequest {
-    AddItems { conversation: String, items: Vec<NewItem> },
-    ListItems { conversation: String, limit: Option<u64> },
-    PopItem { conversation: String },
-    ClearItems { conversation: String },
+    AddItems {
+        conversation: String,
+        items: Vec<NewItem>,
+    },
+    ListItems {
+        conversation: String,
+        limit: Option<u64>,
+    },
+    PopItem {
+        conversation: String,
+        /// True if what leaves the list is also kept out of every view and search.
+        #[serde(default)]
+        disable: bool,
+    },
+    ClearItems {
+        conversation: String,
+        #[serde(default)]
+        disable: bool,
+    },
 }
 
 impl ItemsRequest {
@@ -74,19 +89,19 @@ impl Items<'_> {
                 let items = self.newest(&conversation, limit.unwrap_or(u64::MAX)).await?;
                 Ok(json!({"items": items.into_iter().map(|(_, item)| item).collect::<Vec<_>>()}))
             }
-            ItemsRequest::PopItem { conversation } => {
+            ItemsRequest::PopItem { conversation, disable } => {
                 while let Some((node, item)) = self.newest(&conversation, 1).await?.pop() {
-                    if self.retract(&conversation, NodeRange::single(node)).await? {
+                    if self.retract(&conversation, NodeRange::single(node), disable).await? {
                         return Ok(json!({"item": item}));
                     }
                 }
                 Ok(json!({"item": null}))
             }
-            ItemsRequest::ClearItems { conversation } => {
+            ItemsRequest::ClearItems { conversation, disable } => {
                 let nodes = state_of(&self.conversation(&conversation)?).await?.map_or(0, |state| state.nodes);
                 let has_items = !self.newest(&conversation, 1).await?.is_empty();
                 if let Some(all) = NodeRange::first_n(nodes).filter(|_| has_items) {
-                    self.retract(&conversation, all).await?;
+                    self.retract(&conversation, all, disable).await?;
                 }
                 Ok(json!({}))
             }
@@ -142,7 +157,7 @@ impl Items<'_> {
     }
 
     /// Records that messages left their list; `false` if another process has recorded it of all of them.
-    async fn retract(&mut self, list: &str, nodes: NodeRange) -> Result<bool, BridgeError> {
+    async fn retract(&mut self, list: &str, nodes: NodeRange, disable: bool) -> Result<bool, BridgeError> {
         let change = move |now: DocumentsNow<'_>| {
             let mut runs = runs_of(now);
             if runs.iter().any(|run| run.covers(nodes)) {
@@ -153,7 +168,11 @@ impl Items<'_> {
             let (name, text) = (RETRACTED.to_owned(), json!(runs).to_string());
             Ok((NoteChange::Write { name, text }, ()))
         };
-        Ok(self.retractions(list)?.change(change).await?.is_ok())
+        let is_first = self.retractions(list)?.change(change).await?.is_ok();
+        if disable {
+            self.conversation(list)?.disable(vec![nodes], "").await?;
+        }
+        Ok(is_first)
     }
 }
 

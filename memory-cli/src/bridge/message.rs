@@ -58,6 +58,22 @@ impl StrandsMessage {
         self.set_custom(VIEW, true.into());
     }
 
+    /// Puts `text` before the line of a question, or before all words where the question is not in one block.
+    pub(super) fn put_before(&mut self, question: &str, text: &str) {
+        let blocks = self.0.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten();
+        let mut texts: Vec<_> = blocks
+            .filter_map(|block| match block.get_mut("text") {
+                Some(Value::String(text)) => Some(text),
+                _ => None,
+            })
+            .collect();
+        let block = texts.iter().rposition(|text| text.contains(question)).unwrap_or(0);
+        let Some(block) = texts.get_mut(block) else { return };
+        let before = block.rfind(question).and_then(|at| block.get(..at)).unwrap_or_default();
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        block.insert_str(line, text);
+    }
+
     pub(super) fn is_view(&self) -> bool {
         self.custom(VIEW) == Some(&Value::Bool(true))
     }

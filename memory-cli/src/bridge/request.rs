@@ -5,8 +5,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    BridgeError, caller::Question, facts::FactsRequest, items::ItemsRequest, message::StrandsMessage,
-    privacy::PrivacyRequest, sessions::SessionRequest,
+    BridgeError, caller::Question, client::ClientRequest, facts::FactsRequest, items::ItemsRequest,
+    message::StrandsMessage, privacy::PrivacyRequest, sessions::SessionRequest,
 };
 
 /// Request of a program. A manager has an id that its program chose.
@@ -47,6 +47,9 @@ pub(crate) enum Request {
     /// A request to a list of items.
     #[serde(skip)]
     Items(ItemsRequest),
+    /// A request of a program without an agent's list.
+    #[serde(skip)]
+    Client(ClientRequest),
     /// A request about what is known.
     #[serde(skip)]
     Facts(FactsRequest),
@@ -106,8 +109,8 @@ impl Request {
         let op = value.get("op").and_then(Value::as_str);
         let op = op.ok_or_else(|| BridgeError::Malformed("expected an object with `op`".to_owned()))?;
         let managed = [&Self::OPS[..], &ManagerRequest::OPS, &SessionRequest::OPS];
-        let known =
-            [managed.concat().as_slice(), &ItemsRequest::OPS, &FactsRequest::OPS, &PrivacyRequest::OPS].concat();
+        let others = [&ItemsRequest::OPS[..], &ClientRequest::OPS, &FactsRequest::OPS, &PrivacyRequest::OPS];
+        let known = [managed.concat(), others.concat()].concat();
         if !known.contains(&op) {
             let why = format!("unknown variant `{op}`, expected one of `{}`", known.join("`, `"));
             return Err(BridgeError::Malformed(why));
@@ -122,6 +125,9 @@ impl Request {
         }
         if ItemsRequest::OPS.contains(&op) {
             return serde_json::from_value(value).map(Self::Items).map_err(malformed);
+        }
+        if ClientRequest::OPS.contains(&op) {
+            return serde_json::from_value(value).map(Self::Client).map_err(malformed);
         }
         if FactsRequest::OPS.contains(&op) {
             return serde_json::from_value(value).map(Self::Facts).map_err(malformed);

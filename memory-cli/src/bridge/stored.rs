@@ -1,6 +1,6 @@
 //! A manager over a conversation in the store: the log has every message, and the agent's list is a view of it.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, num::NonZeroUsize, sync::Arc};
 
 use memory::{Conversation, Error, Memory, PromptOptions};
 use memory_core::{
@@ -9,7 +9,7 @@ use memory_core::{
     port::{ManagerError, ManagerState, StoreError, TokenCounter},
 };
 use memory_embed::TiktokenCounter;
-use memory_hooks::Prompt;
+use memory_hooks::{Prompt, RecallBudget, RecallHook, RecallHookOptions, Recalled};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -28,8 +28,10 @@ pub(super) struct ConversationBridge {
     conversation: Conversation,
     /// The most tokens of the agent's list.
     budget: u32,
-    /// Keys of the messages in the log, each with a hash of its last wording.
-    appended: HashMap<String, u64>,
+    /// Recall for questions; `None` of the hierarchical manager, whose turns recall.
+    recall: Option<Arc<RecallHook>>,
+    /// Messages in the log, by their keys.
+    appended: HashMap<String, Logged>,
     /// Notices for the next answer.
     notices: Vec<Value>,
     /// Messages that the last view shows verbatim.
@@ -38,12 +40,50 @@ pub(super) struct ConversationBridge {
     offset: u64,
 }
 
+/// A message of the list that is in the log.
+struct Logged {
+    /// Hash of its last wording.
+    words: u64,
+    /// Messages of the log that it shows verbatim: itself, unless its wording is another, and those recalled in it.
+    shows: Vec<NodeRange>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Config {
     conversation: String,
     #[serde(default = "default_budget")]
     budget: u32,
+    recall: Option<Recall>,
+}
+
+/// Options of the recall hook; a missing one has its default.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Recall {
+    enabled: Option<bool>,
+    characters: Option<NonZeroUsize>,
+    metadata: Option<bool>,
+    top_k: Option<NonZeroUsize>,
+    radius: Option<u64>,
+    min_relevance: Option<f32>,
+}
+
+impl Recall {
+    fn options(&self) -> Result<RecallHookOptions, BridgeError> {
+        let mut options = RecallHookOptions::default();
+        options.enabled = self.enabled.unwrap_or(options.enabled);
+        options.budget = self.characters.map_or(options.budget, |most| RecallBudget::Characters(most.get()));
+        options.include_metadata = self.metadata.unwrap_or(options.include_metadata);
+        options.top_k = self.top_k.map_or(options.top_k, NonZeroUsize::get);
+        options.radius = self.radius.unwrap_or(options.radius);
+        options.min_relevance = self.min_relevance.unwrap_or(options.min_relevance);
+        if (0.0..=1.0).contains(&options.min_relevance) {
+            return Ok(options);
+        }
+        let why = format!("recall.min_relevance must be from 0 to 1, got {}", options.min_relevance);
+        Err(BridgeError::Config(why))
+    }
 }
 
 fn default_budget() -> u32 {
@@ -61,16 +101,25 @@ const MARGIN: u32 = 64;
 
 impl ConversationBridge {
     pub(super) fn open(name: &str, config: Value, memory: &Memory) -> Result<Self, BridgeError> {
-        let Config { conversation, budget } = config.read()?;
+        let Config { conversation, budget, recall } = config.read()?;
         if budget == 0 {
             return Err(BridgeError::Config("budget must be a positive number of tokens, got 0".to_owned()));
         }
+        let recall = match (name, recall) {
+            ("semantic", recall) => {
+                let (parts, options) = (memory.parts(), recall.unwrap_or_default().options()?);
+                Some(Arc::new(RecallHook::new(parts.store.clone(), parts.retriever.clone(), options)))
+            }
+            (_, Some(_)) => return Err(BridgeError::Config(format!("recall is for `semantic`, not for `{name}`"))),
+            (_, None) => None,
+        };
         let conversation =
             memory.conversation(&conversation).map_err(|error| BridgeError::Config(error.to_string()))?;
         Ok(Self {
             name: name.to_owned(),
             conversation,
             budget,
+            recall,
             appended: HashMap::new(),
             shown: Vec::new(),
             notices: Vec::new(),
@@ -84,8 +133,9 @@ impl ConversationBridge {
         if tokens(&messages)? <= self.budget || ends_in_a_call(&messages) {
             return self.answer(ListAnswer::unchanged(messages)).await;
         }
-        let shown = self.view(self.budget / 10 * SHARE).await?;
-        self.replaced(view::history(&shown)).await
+        let shown = view::history(&self.view(self.budget / 10 * SHARE).await?);
+        let shown = self.with_recall(shown, self.budget).await?;
+        self.replaced(shown).await
     }
 
     /// A view smaller than the list. If there is none, that is an error with a cause, and a notice without.
@@ -96,7 +146,11 @@ impl ConversationBridge {
     ) -> Result<ListAnswer, BridgeError> {
         self.append(&messages).await?;
         match (self.smaller(&messages).await, cause) {
-            (Ok(smaller), _) => self.replaced(smaller).await,
+            (Ok(smaller), _) => {
+                let most = tokens(&messages)?.saturating_sub(1);
+                let smaller = self.with_recall(smaller, most).await?;
+                self.replaced(smaller).await
+            }
             (Err(error), Some(_)) => Err(error),
             (Err(error), None) => {
                 self.notices.push(error.to_notice());
@@ -108,15 +162,15 @@ impl ConversationBridge {
     /// Appends new messages, and recalls messages that bear on a new question of the user and that the list does not
     /// show.
     pub(super) async fn before_model(&mut self, messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
+        if self.recall.is_some() {
+            return self.enriched(messages).await;
+        }
         let is_new = |message: &StrandsMessage| {
             !message.is_view() && message.tracking_id().is_none_or(|id| !self.appended.contains_key(id))
         };
         let asks = messages.last().filter(|last| is_new(last)).map(|last| last.read(messages.len() - 1)).transpose()?;
         let shows_all = !messages.iter().any(StrandsMessage::is_view);
         let asks = asks.filter(|asks| asks.begins_prompt() && !shows_all);
-        if let Some(asks) = asks.as_ref().filter(|_| self.name == "semantic") {
-            return self.enriched(messages, asks.clone()).await;
-        }
         self.append(&messages).await?;
         match asks {
             Some(asks) => self.asked(messages, &asks).await,
@@ -124,22 +178,86 @@ impl ConversationBridge {
         }
     }
 
-    /// The list, with the recall hook's additions to its last message.
-    async fn enriched(&mut self, mut messages: Vec<StrandsMessage>, asks: Message) -> Result<ListAnswer, BridgeError> {
-        let last = messages.pop().ok_or(BridgeError::NoTrackingId { index: 0 })?;
+    /// The list, with what is recalled for the question of its last message. A view has that since it was made.
+    async fn enriched(&mut self, messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
         self.append(&messages).await?;
-        let key = key_of(messages.len(), &last)?;
-        // Messages since the view stand verbatim in the list.
-        let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
-        let since = since.and_then(|(first, last)| NodeRange::new(first, last));
-        let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
-        let added = self.conversation.add_message_with_visible(asks.key(key.clone()), visible).await?;
-        self.appended.insert(key.as_str().to_owned(), last.words());
-        messages.push(view::marked(&added.outgoing));
         let mut answer = ListAnswer::unchanged(messages);
-        answer.from.pop();
-        answer.from.push(None);
+        let asks = answer.messages.last().filter(|last| !last.is_view());
+        if let Some(key) = asks.and_then(StrandsMessage::tracking_id).map(str::to_owned)
+            && let Some((asks, recalled)) = self.recall_for(&answer.messages).await?
+        {
+            if let Some(logged) = self.appended.get_mut(&key) {
+                logged.shows.extend(recalled.nodes);
+            }
+            answer.messages.pop();
+            answer.messages.push(asks);
+            answer.from.pop();
+            answer.from.push(None);
+        }
         self.answer(answer).await
+    }
+
+    /// A new view, with what is recalled for a question at its end if the list then has at most so many tokens.
+    async fn with_recall(
+        &mut self,
+        mut messages: Vec<StrandsMessage>,
+        most: u32,
+    ) -> Result<Vec<StrandsMessage>, BridgeError> {
+        if let Some((asks, recalled)) = self.recall_for(&messages).await?
+            && let Some(last) = messages.pop()
+        {
+            messages.push(asks);
+            if tokens(&messages)? <= most {
+                self.shown = NodeRange::merge(self.shown.iter().copied().chain(recalled.nodes).collect());
+            } else {
+                messages.pop();
+                messages.push(last);
+            }
+        }
+        Ok(messages)
+    }
+
+    /// The last message of a list with what is recalled for the question that the log ends with. A failure is a notice.
+    async fn recall_for(
+        &mut self,
+        messages: &[StrandsMessage],
+    ) -> Result<Option<(StrandsMessage, Recalled)>, BridgeError> {
+        let Some((hook, asks)) = self.recall.clone().zip(messages.last()) else { return Ok(None) };
+        let Some(asking) = NodeId::new(self.nodes().await?) else { return Ok(None) };
+        let asked = self.conversation.expand(asking).await?.message;
+        let visible = self.visible(messages);
+        let shows_all =
+            NodeRange::first_n(asking.get() - 1).is_none_or(|all| visible.iter().any(|run| run.covers(all)));
+        if shows_all || !asked.begins_prompt() {
+            return Ok(None);
+        }
+        let (id, question) = (self.conversation.id().clone(), asked.text());
+        let memory = self.conversation.memory();
+        let recalled = {
+            let question = question.clone();
+            memory.run(async move { Ok(hook.recall(&id, asking, &question, &visible).await) }).await?
+        };
+        match recalled {
+            Ok(recalled) => Ok(recalled.map(|recalled| {
+                let mut asks = asks.clone();
+                asks.put_before(&question, &recalled.text);
+                asks.mark_as_view();
+                (asks, recalled)
+            })),
+            Err(error) => {
+                self.notices.push(BridgeError::NotRecalled(error).to_notice());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Messages of the log that a list shows verbatim.
+    fn visible(&self, messages: &[StrandsMessage]) -> Vec<NodeRange> {
+        let logged = messages.iter().filter_map(|message| self.appended.get(message.tracking_id()?));
+        let of_view = messages.iter().any(StrandsMessage::is_view).then_some(&self.shown);
+        NodeRange::merge(
+            logged.flat_map(|logged| &logged.shows).chain(of_view.into_iter().flatten()).copied().collect(),
+        )
     }
 
     /// The next turn of a running agent: the shown list, the messages since, and messages recalled for the question.
@@ -197,6 +315,7 @@ impl ConversationBridge {
             let marked = message.tracking_id().is_none().then(|| view::marked(&node.message));
             messages.push(marked.unwrap_or(message));
         }
+        self.shown = vec![all];
         self.answer(ListAnswer::unchanged(messages)).await
     }
 
@@ -223,20 +342,28 @@ impl ConversationBridge {
     async fn append(&mut self, messages: &[StrandsMessage]) -> Result<(), BridgeError> {
         for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.is_view()) {
             let key = key_of(index, message)?;
-            let before = self.appended.get(key.as_str()).copied();
+            let before = self.appended.get(key.as_str()).map(|logged| logged.words);
             if before == Some(message.words()) {
                 continue;
             }
             let given = message.read(index)?;
-            match self.append_one(given.clone().key(key.clone())).await? {
-                Some(node) if before.is_none() && message.item().pinned => self.conversation.pin(node, true).await?,
-                Some(_) => {}
-                None if keyed(&self.conversation, &key)
-                    .await?
-                    .is_some_and(|there| there.is_erased || is_same(&there.message, &given)) => {}
-                None => self.notices.push(BridgeError::OtherWords { index }.to_notice()),
-            }
-            self.appended.insert(key.as_str().to_owned(), message.words());
+            let shows = match self.append_one(given.clone().key(key.clone())).await? {
+                Some(node) => {
+                    if before.is_none() && message.item().pinned {
+                        self.conversation.pin(node, true).await?;
+                    }
+                    Some(node)
+                }
+                None => match keyed(&self.conversation, &key).await? {
+                    Some(there) if there.is_erased || is_same(&there.message, &given) => Some(there.id),
+                    _ => {
+                        self.notices.push(BridgeError::OtherWords { index }.to_notice());
+                        None
+                    }
+                },
+            };
+            let shows = shows.into_iter().map(NodeRange::single).collect();
+            self.appended.insert(key.as_str().to_owned(), Logged { words: message.words(), shows });
         }
         Ok(())
     }

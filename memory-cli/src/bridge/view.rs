@@ -14,12 +14,7 @@ const NOW: &str = "[Now: ";
 /// The history of a prompt that was made without a question.
 pub(super) fn history(prompt: &Prompt) -> Vec<StrandsMessage> {
     let mut messages = prompt.messages().messages;
-    if let Some(last) = messages.last_mut() {
-        cut_question(last);
-        if last.content.is_empty() {
-            messages.pop();
-        }
-    }
+    cut_question(&mut messages);
     messages.iter().map(marked).collect()
 }
 
@@ -44,15 +39,19 @@ fn keep_members(message: &mut Message) {
     *json = memory_core::Json::from_value(&beside);
 }
 
-/// Cuts the question, which was not asked, and the time of asking off the end of a message.
-fn cut_question(message: &mut Message) {
-    let Some(ContentBlock::Text(text)) = message.content.last_mut() else { return };
+/// Cuts the question, which was not asked, and the time of asking off the end of a prompt's messages.
+pub(super) fn cut_question(messages: &mut Vec<Message>) {
+    let Some(last) = messages.last_mut() else { return };
+    let Some(ContentBlock::Text(text)) = last.content.last_mut() else { return };
     let Some(lead) = text.trim_end().strip_suffix(QUESTION.trim_end()) else { return };
     let lead = without_now(lead.trim_end()).to_owned();
     if lead.is_empty() {
-        message.content.pop();
+        last.content.pop();
     } else {
         *text = lead;
+    }
+    if last.content.is_empty() {
+        messages.pop();
     }
 }
 

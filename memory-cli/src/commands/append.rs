@@ -76,11 +76,11 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     /// Conversation of the message.
-    conversation: &'a ConversationId,
+    pub(crate) conversation: &'a ConversationId,
     #[serde(flatten)]
-    appended: Appended,
+    pub(crate) appended: Appended,
     /// Number of messages in the conversation.
-    nodes: u64,
+    pub(crate) nodes: u64,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -235,17 +235,17 @@ fn read(from: &mut dyn Read) -> anyhow::Result<String> {
 
 /// A time on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct SaidAt {
+pub(crate) struct SaidAt {
     /// The time; in UTC if none is stated.
     at: Timestamp,
-    offset: Option<i32>,
+    pub(crate) offset: Option<i32>,
     /// True for a time of day of which no zone is stated.
     is_local: bool,
 }
 
 impl SaidAt {
     /// The time by a clock that knows the zone of the user.
-    fn by(&self, clock: &dyn Clock) -> Timestamp {
+    pub(crate) fn by(&self, clock: &dyn Clock) -> Timestamp {
         if !self.is_local {
             return self.at;
         }

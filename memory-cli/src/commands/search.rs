@@ -27,7 +27,8 @@ use super::{
 use crate::{
     Access,
     globals::Globals,
-    news, open,
+    news::{self, News},
+    open,
     output::{Field, Line, Noted, counted, grouped, single_spaced},
 };
 
@@ -129,35 +130,20 @@ impl<'a> ShownHit<'a> {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let (ids, question) = args.conversations.ids(&runtime, &args.question, globals.output).await?;
-    let searched = ids.clone();
-    let query = Query::new(&question, Scope::only(ids))
+    let query = Query::new(&question, Scope::only(ids.clone()))
         .filter(args.filter.filter()?.disabled(args.disabled))
         .limit(args.limit.get())
         .min_relevance(args.min_relevance);
-    let (mut found, again) = folded(&runtime.memory, query, args.limit.get()).await?;
-    globals.keep_news(&mut found.notices);
-    let used = found.used();
-    let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;
-    // The search itself reports messages that it could not read.
-    let is_named = |id: &ConversationId| {
-        found
-            .notices
-            .iter()
-            .any(|notice| matches!(notice, Notice::Unreadable { conversation, .. } if conversation == id))
-    };
-    let lost: Vec<_> = losses.iter().filter(|(id, _)| !is_named(id)).filter_map(|(id, lost)| lost.notice(id)).collect();
-    let news = news::of(found.notices.iter().cloned().chain(lost));
-    let held = runtime.retriever.held();
+    let found = Found::by(&runtime, &question, query, args.neighbours, globals).await?;
     let output = globals.output;
     if output.json {
-        let hits = hits.iter().zip(&again).map(|(hit, again)| ShownHit::of(hit, again, &question)).collect();
-        let answer = Answer { question: &question, hits, used, steps: &found.steps, held: &held };
-        return Ok(output.value(&Noted { answer, notices: &news })?);
+        return Ok(output.value(&found.answer())?);
     }
-    news::print(output, &news);
+    let Found { hits, again, steps, held, news, .. } = &found;
+    news::print(output, news);
     if hits.is_empty() {
         output.line("no message bears on that question")?;
-        let hidden = hidden(&runtime, &searched).await?;
+        let hidden = hidden(&runtime, &ids).await?;
         if hidden > 0 {
             let hidden = counted(hidden, "older message is", "older messages are");
             output.note(&format!("{hidden} over a limit, and not searched: `memory retention` lists the limits"));
@@ -168,7 +154,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         signals.iter().map(|s| format!("{} {:.2} (+{:.2})", s.name, s.value, s.share)).collect::<Vec<_>>().join(", ")
     };
     let names = resolve::ShownNames::of(&runtime).await?;
-    let shown: Vec<_> = hits.iter().zip(&again).collect();
+    let shown: Vec<_> = hits.iter().zip(again).collect();
     let conversations: BTreeSet<_> = hits.iter().map(|hit| &hit.hit.conversation).collect();
     let row = |(WithNeighbours { hit, before, after }, again): &(&WithNeighbours, &Vec<Hit>)| {
         let beside = |node: &Node| Line::default().plain(&format!("{} {}", node.id, message::beginning(node)));
@@ -212,15 +198,60 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let step = |step: &SearchStep| {
             format!("{} {:.1} ms ({})", step.name, step.took.as_secs_f64() * 1_000.0, step.candidates)
         };
-        let steps: Vec<_> = found.steps.iter().map(step).collect();
-        output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
-        let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
+        let shown: Vec<_> = steps.iter().map(step).collect();
+        output.line(&format!("steps (messages looked at): {}", shown.join(", ")))?;
+        let vectors: Compared = steps.iter().flat_map(|step| step.compared.clone()).collect();
         explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
         let held = held.iter().map(|h| format!("{} {} of at most {}", h.kind, grouped(h.bytes), grouped(h.limit)));
         let held: Vec<_> = held.collect();
         output.line(&format!("held in memory, in bytes: {}", held.join(", ")))?;
     }
     Ok(())
+}
+
+/// What a search found.
+pub(crate) struct Found<'a> {
+    question: &'a str,
+    hits: Vec<WithNeighbours>,
+    /// Further hits with the words of each.
+    again: Vec<Vec<Hit>>,
+    used: MemoryUsed,
+    steps: Vec<SearchStep>,
+    held: Vec<CachedInMemory>,
+    news: Vec<News>,
+}
+
+impl<'a> Found<'a> {
+    /// Searches, and reads `neighbours` messages on each side of each hit.
+    pub(crate) async fn by(
+        runtime: &Parts,
+        question: &'a str,
+        query: Query,
+        neighbours: u64,
+        globals: &Globals,
+    ) -> Result<Self, MemoryError> {
+        let limit = query.limit;
+        let (mut found, again) = folded(&runtime.memory, query, limit).await?;
+        globals.keep_news(&mut found.notices);
+        let used = found.used();
+        let (hits, losses) = with_neighbours(&*runtime.store, found.hits, neighbours).await?;
+        // The search itself reports messages that it could not read.
+        let is_named = |id: &ConversationId| {
+            let names =
+                |notice: &Notice| matches!(notice, Notice::Unreadable { conversation, .. } if conversation == id);
+            found.notices.iter().any(names)
+        };
+        let lost: Vec<_> =
+            losses.iter().filter(|(id, _)| !is_named(id)).filter_map(|(id, lost)| lost.notice(id)).collect();
+        let news = news::of(found.notices.into_iter().chain(lost));
+        Ok(Self { question, hits, again, used, steps: found.steps, held: runtime.retriever.held(), news })
+    }
+
+    pub(crate) fn answer(&self) -> Noted<'_, Answer<'_>> {
+        let Self { question, hits, again, used, steps, held, news } = self;
+        let hits = hits.iter().zip(again).map(|(hit, again)| ShownHit::of(hit, again, question)).collect();
+        Noted { answer: Answer { question, hits, used: used.clone(), steps, held }, notices: news }
+    }
 }
 
 /// Messages of conversations that a limit hides from recall.

@@ -5,7 +5,7 @@ use std::{io, num::NonZeroU64};
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{ConversationId, Node, NodeId, NodeRange, RelationKind};
-use memory_hooks::{DerivedState, Link, Statement};
+use memory_hooks::{Conversation, DerivedState, DetailedNodes, Link, Statement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,7 +17,8 @@ use crate::{
     Access,
     failure::NotFound,
     globals::Globals,
-    news, open,
+    news::{self, News},
+    open,
     output::{Noted, Of, Output, grouped, known},
 };
 
@@ -72,38 +73,31 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// Messages to print.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// The messages; `None` for the last ones.
-    pub(super) nodes: Option<NodeRange>,
+    pub(crate) nodes: Option<NodeRange>,
     /// The most messages.
-    pub(super) limit: u64,
+    pub(crate) limit: u64,
     /// True to print long messages to their ends.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 pub(super) async fn messages(runtime: &Parts, id: &ConversationId, args: Asked, output: Output) -> anyhow::Result<()> {
     let conversation = runtime.memory.conversation(id.clone());
-    let total = runtime.store.conversation(id).await?.nodes;
-    let run = args.run(id, total)?;
-    let read = conversation.details(run).await?;
-    let asked = args.nodes.map_or(total, |nodes| nodes.last().get().min(total));
-    let next = run.last().next();
-    let next = (next.get() <= asked).then_some(next);
-    let earlier = if args.nodes.is_none() { NodeId::new(run.first().get() - 1) } else { None };
-    let news = news::of(read.losses.notice(id));
+    let shown = args.read(&conversation).await?;
     if output.json {
-        let messages = read.nodes.iter().map(|details| Detail::of(id, details)).collect();
-        let lost = read.losses.runs();
-        let answer = Of { conversation: id, answer: Answer { total, shown: run, next, messages, lost } };
-        return Ok(output.value(&Noted { answer, notices: &news })?);
+        return Ok(output.value(&shown.answer())?);
     }
+    let Shown { total, run, next, read, news, .. } = &shown;
+    let asked = args.nodes.map_or(*total, |nodes| nodes.last().get().min(*total));
+    let earlier = if args.nodes.is_none() { NodeId::new(run.first().get() - 1) } else { None };
     for (place, details) in read.nodes.iter().enumerate() {
         if place > 0 {
             output.line("")?;
         }
         args.print(output, id, &details.node)?;
     }
-    news::print(output, &news);
+    news::print(output, news);
     if let Some(earlier) = earlier {
         let first = earlier.get().saturating_sub(args.limit - 1).max(1);
         output.note(&format!(
@@ -117,6 +111,25 @@ pub(super) async fn messages(runtime: &Parts, id: &ConversationId, args: Asked, 
     Ok(())
 }
 
+/// Messages that were read.
+pub(crate) struct Shown<'a> {
+    conversation: &'a ConversationId,
+    total: u64,
+    run: NodeRange,
+    next: Option<NodeId>,
+    read: DetailedNodes,
+    news: Vec<News>,
+}
+
+impl Shown<'_> {
+    pub(crate) fn answer(&self) -> Noted<'_, Of<'_, Answer<'_>>> {
+        let Self { conversation, total, run, next, read, news } = self;
+        let messages = read.nodes.iter().map(|details| Detail::of(conversation, details)).collect();
+        let answer = Answer { total: *total, shown: *run, next: *next, messages, lost: read.losses.runs() };
+        Noted { answer: Of { conversation, answer }, notices: news }
+    }
+}
+
 pub(super) fn print_state(output: Output, state: &DerivedState) -> anyhow::Result<()> {
     if output.json {
         return Ok(output.value(state)?);
@@ -127,6 +140,17 @@ pub(super) fn print_state(output: Output, state: &DerivedState) -> anyhow::Resul
 }
 
 impl Asked {
+    pub(crate) async fn read(self, conversation: &Conversation) -> anyhow::Result<Shown<'_>> {
+        let id = conversation.id();
+        let total = conversation.overview().await?.nodes;
+        let run = self.run(id, total)?;
+        let read = conversation.details(run).await?;
+        let asked = self.nodes.map_or(total, |nodes| nodes.last().get().min(total));
+        let next = Some(run.last().next()).filter(|next| next.get() <= asked);
+        let news = news::of(read.losses.notice(id));
+        Ok(Shown { conversation: id, total, run, next, read, news })
+    }
+
     /// The messages to show of a conversation of `total` messages.
     fn run(self, id: &ConversationId, total: u64) -> Result<NodeRange, NotFound> {
         let all = NodeRange::first_n(total).ok_or_else(|| NotFound(format!("`{id}` has no message yet")))?;

@@ -10,6 +10,7 @@ mod browse_keys;
 mod chat;
 #[cfg(feature = "chat")]
 mod chat_models;
+mod clients;
 mod compare;
 mod completions;
 mod configuration;
