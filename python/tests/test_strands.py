@@ -357,6 +357,7 @@ def test_a_recall_is_made_once_and_what_it_showed_is_not_recalled_again(store):
 def test_one_request_is_made_before_each_call_of_the_model(store):
     manager = managed(store)
     agent = talking(manager, SemanticMemoryHook())
+    agent("Hello.")
     asked, call = [], manager._bridge.call
     manager._bridge.call = lambda **request: asked.append(request["op"]) or call(**request)
     agent("Hello.")

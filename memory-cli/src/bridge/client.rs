@@ -72,8 +72,7 @@ impl ClientRequest {
             Self::Append { conversation, message, at } => append(memory, &conversation, &message, at).await,
             Self::Search { question, conversation, limit, neighbours, min_relevance } => {
                 let scope = match conversation {
-                    // A conversation that does not exist is an error, and not an empty answer.
-                    Some(name) => Scope::one(&of(memory, &name)?.overview().await?.id),
+                    Some(name) => Scope::one(existing(memory, &name).await?.id()),
                     None => Scope::all(),
                 };
                 let query = Query::new(&question, scope)
@@ -83,7 +82,7 @@ impl ClientRequest {
                 Ok(json!(found.await?.answer()))
             }
             Self::Context { conversation, question, budget, radius, instructions, model, follow_mentions, turn } => {
-                let conversation = of(memory, &conversation)?;
+                let conversation = existing(memory, &conversation).await?;
                 let mut options = PromptOptions::new(budget.unwrap_or(PromptOptions::default().budget))
                     .radius(radius.unwrap_or_default());
                 (options.instructions, options.follow_mentions) = (instructions, follow_mentions);
@@ -103,7 +102,7 @@ impl ClientRequest {
                 Ok(json!(Context { prompt: Of { conversation: conversation.id(), answer: &prompt }, request }))
             }
             Self::Reminder { conversation, budget } => {
-                let conversation = of(memory, &conversation)?;
+                let conversation = existing(memory, &conversation).await?;
                 let reminder = conversation.reminder(budget.unwrap_or(400)).await?;
                 Ok(json!(Of { conversation: conversation.id(), answer: &reminder }))
             }
@@ -138,6 +137,13 @@ async fn append(memory: &Memory, name: &str, message: &Value, at: Option<String>
     };
     let nodes = conversation.overview().await?.nodes;
     Ok(json!(append::Answer { conversation: conversation.id(), appended, nodes }))
+}
+
+/// A conversation with a message: one that does not exist is an error, and not an empty answer.
+async fn existing(memory: &Memory, name: &str) -> Result<Conversation, BridgeError> {
+    let conversation = of(memory, name)?;
+    conversation.overview().await?;
+    Ok(conversation)
 }
 
 fn of(memory: &Memory, name: &str) -> Result<Conversation, BridgeError> {
