@@ -75,11 +75,12 @@ class MemorySession(SessionABC):
         items = data.model_data.input
         asked = [at for at, item in enumerate(items) if item.get("role") == "user"]
         if asked and self._items.budget is not None:
-            question = items[asked[-1]]
-            if self._recalled[0] != question:
+            given = items[: asked[-1] + 1]
+            # The calls of one turn begin with the same items, for the provider's cache.
+            if self._recalled[0] != given:
                 shown = await asyncio.to_thread(self._shown)
-                is_kept = bool(shown) and _text(question) in _text(shown[-1])
-                self._recalled = (question, shown if is_kept else items[: asked[-1] + 1])
+                is_kept = bool(shown) and _text(given[-1]) in _text(shown[-1])
+                self._recalled = (given, shown if is_kept else given)
             items = [*self._recalled[1], *items[asked[-1] + 1 :]]
         return ModelInputData(input=items, instructions=data.model_data.instructions)
 
