@@ -1,5 +1,5 @@
 //! The clients of other languages, and the lines that the documentation shows of them.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{path::PathBuf, process::Command};
 

@@ -74,7 +74,7 @@ fn nothing_is_appended_to_a_conversation_called_last() {
     store.succeed(&["append", "-c", "trip", "Hello."]);
     store.succeed(&["append", "-c", "last", "And again."]);
     let listed = store.succeed(&["list"]);
-    assert!(listed.contains("trip") && !listed.contains("last "), "{listed}");
+    assert!(listed.contains("trip") && !listed.contains("\nlast "), "{listed}");
     assert!(store.succeed(&["show", "last"]).contains("And again."));
 }
 

@@ -533,7 +533,7 @@ const CASES: &[Case] = &[
         refused(store, &["mcp", "--profile", H]);
         refused(store, &["mcp", "--http", "--listen", H]);
         refused(store, &["mcp", "--http", "--token-file", &store.path(&format!("{H}missing"))]);
-        let mut command = store.command(&["mcp", "--allow-append", "--memory-tool"]);
+        let mut command = store.command(&["mcp", "--allow-writes", "--memory-tool"]);
         isolated(store, &mut command);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let client = serde_json::json!({"protocolVersion": "2025-11-25", "capabilities": {},

@@ -185,7 +185,7 @@ fn ten_servers_and_a_command_use_one_store_at_once() {
         for server in 0..SERVERS {
             let store = &store;
             scope.spawn(move || {
-                let mut client = Server::begun(store, &["--allow-append"]);
+                let mut client = Server::begun(store, &["--allow-writes"]);
                 for round in 0..ROUNDS {
                     let said = format!("Server {server} says remark {round} about the lighthouse.");
                     let messages = [message(&said), message(&format!("And {said}"))];
@@ -214,7 +214,7 @@ fn ten_servers_and_a_command_use_one_store_at_once() {
     let stats = store.json(&["stats", "-c", "talk"]);
     assert_eq!(stats["conversations"][0]["nodes"], (SERVERS * ROUNDS * 2) as u64);
     // No line of the scratchpad was lost to another server's.
-    let read = Server::begun(&store, &[]).call("scratchpad_read", json!({}));
+    let read = Server::begun(&store, &["--allow-writes"]).call("scratchpad_read", json!({}));
     let lines: BTreeSet<_> = read["text"].as_str().unwrap().lines().collect();
     assert_eq!(lines.len(), SERVERS * ROUNDS, "{read}");
     store.succeed(&["doctor"]);
