@@ -1,6 +1,7 @@
 //! Tests of whole stores, on a failing disk and with changed files.
 
 mod backup;
+mod backup_keys;
 mod checkpoint;
 mod concurrent;
 mod damage;

@@ -134,7 +134,7 @@ pub(crate) fn needs_keys(media: &dyn Media, path: &Path, id: StoreId) -> Result<
 }
 
 /// The error for a store whose `FORMAT` is of before it was encrypted.
-fn of_before(path: &Path) -> StoreError {
+pub(crate) fn of_before(path: &Path) -> StoreError {
     let why = "it says that the store is not encrypted, and KEYRING holds the keys of an encrypted one: it is of before \
                `memory encrypt`. Nothing was changed. `memory encrypt` with the key of the store writes it again";
     StoreError::Damaged { place: Place::from(path.join(FORMAT_FILE)).offset(0), why: why.to_owned() }
