@@ -402,6 +402,12 @@ pub(crate) fn epochs(media: &dyn Media, dir: &Path, store: StoreId) -> Result<Ve
     Ok(Ring::read(media, dir, store)?.epochs().collect())
 }
 
+/// Epoch of the key of a file that begins with these bytes; 0 if it is not sealed.
+pub(crate) fn epoch_of_file(begin: &[u8]) -> u32 {
+    let epoch = begin.strip_prefix(&SEALED_FILE).and_then(<[u8]>::first_chunk::<4>);
+    epoch.map_or(0, |epoch| u32::from_le_bytes(*epoch))
+}
+
 /// True if the error says that the store was encrypted or decrypted since it was opened: nothing was written, and it may
 /// be opened again.
 #[must_use]

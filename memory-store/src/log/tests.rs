@@ -3,6 +3,7 @@
 mod backup;
 mod backup_keys;
 mod checkpoint;
+mod checkpoint_of_before;
 mod concurrent;
 mod damage;
 mod disabling;
