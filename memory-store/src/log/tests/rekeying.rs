@@ -261,7 +261,7 @@ fn files_of_keys_that_are_put_back_after_a_store_was_decrypted_open_nothing() {
     put_back();
     assert!(!in_clear(path, "message 5 x").is_empty());
     assert_eq!(change(path, &EncryptionChange::Encrypt, u64::MAX).unwrap().unwrap(), EncryptionChanged::Made);
-    assert_eq!(in_clear(path, "message 5 x"), [PathBuf::new(); 0]);
+    assert!(in_clear(path, "message 5 x").is_empty());
     check(&open(path).unwrap(), &requests(), "encrypted");
 }
 
@@ -280,7 +280,7 @@ fn what_was_written_to_an_encrypted_store_as_a_plain_one_is_encrypted_by_the_com
     keys.iter().for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
     assert!(!in_clear(path, "message 99 x").is_empty());
     assert_eq!(change(path, &EncryptionChange::Encrypt, u64::MAX).unwrap().unwrap(), EncryptionChanged::Completed);
-    assert_eq!(in_clear(path, "message 99 x"), [PathBuf::new(); 0]);
+    assert!(in_clear(path, "message 99 x").is_empty());
     check(&open(path).unwrap(), &[requests(), vec![other]].concat(), "put right");
 }
 
