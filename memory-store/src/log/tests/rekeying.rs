@@ -266,25 +266,6 @@ fn files_of_keys_that_are_put_back_after_a_store_was_decrypted_open_nothing() {
 }
 
 #[test]
-fn what_was_written_to_an_encrypted_store_as_a_plain_one_is_encrypted_by_the_command_that_puts_it_right() {
-    let place = tempfile::tempdir().unwrap();
-    let path = &place.path().join("store");
-    filled(path, false);
-    let (format, other) = (fs::read(path.join("FORMAT")).unwrap(), Request::Append("new", vec![draft(99, 10)]));
-    change(path, &EncryptionChange::Encrypt, u64::MAX).unwrap().unwrap();
-    let keys = keys_of(path);
-    fs::write(path.join("FORMAT"), format).unwrap();
-    assert!(matches!(LogStore::open_with(path, options()), Err(StoreError::Damaged { .. })));
-    keys.iter().for_each(|(file, _)| fs::remove_file(file).unwrap());
-    perform(&LogStore::open_with(path, options()).unwrap(), &other).unwrap();
-    keys.iter().for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
-    assert!(!in_clear(path, "message 99 x").is_empty());
-    assert_eq!(change(path, &EncryptionChange::Encrypt, u64::MAX).unwrap().unwrap(), EncryptionChanged::Completed);
-    assert!(in_clear(path, "message 99 x").is_empty());
-    check(&open(path).unwrap(), &[requests(), vec![other]].concat(), "put right");
-}
-
-#[test]
 fn a_program_of_before_another_master_key_and_new_keys_says_to_start_it_again() {
     let place = tempfile::tempdir().unwrap();
     let path = &place.path().join("store");

@@ -125,12 +125,6 @@ fn change_from(
             return Ok(EncryptionChanged::Completed);
         }
     } else if is_put_right {
-        // A process that took the store for a plain one may have written to it.
-        let epoch = store.shared.directory.keys.current();
-        if !conforms(&store.shared, epoch, 0)? {
-            locked(&store.shared, || store.shared.directory.keys.begin_rotation())?;
-            finish(&store, progress)?;
-        }
         return Ok(EncryptionChanged::Completed);
     }
     if let Some(damage) = store.shared.current()?.damage.first() {
