@@ -62,7 +62,7 @@ pub use log::{
     ConversationReport, Damage, Diagnosis, EncryptionChange, EncryptionChanged, Finding, FoundBytes, LogOptions,
     LogStore, LostNodes, MasterKey, OpenReport, ReadAt, RescueError, RestoreReport, SalvageReport, TextSet, TornTail,
     VacuumOptions, VacuumReport, backup_taken, change_encryption, check_backup, compress_segment, enclosing_store,
-    examine, examine_with, must_open_again, restore, salvage, salvage_with, scan_bytes,
+    examine, examine_with, is_backup_encrypted, must_open_again, restore, salvage, salvage_with, scan_bytes,
 };
 pub use portable::{
     ExchangeError, ExportFile, Exported, ImportedExport, ReadLimits, Spool, StreamTooLong, export, import,

@@ -24,7 +24,7 @@ pub use state::damage::{Damage, LostNodes, TornTail};
 pub(crate) use store::Leaves;
 pub use store::LogStore;
 pub use upkeep::{
-    backup::{BackupCheck, BackupReport, RestoreReport, backup_taken, check_backup, restore},
+    backup::{BackupCheck, BackupReport, RestoreReport, backup_taken, check_backup, is_backup_encrypted, restore},
     byte_scan::{FoundBytes, TextSet, scan_bytes},
     doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine, examine_with},
     enclosing::enclosing_store,

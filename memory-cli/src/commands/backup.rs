@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use memory::erasing::{self, EraseError, Receipt};
-use memory_store::{BackupCheck, check_backup};
+use memory_store::{BackupCheck, check_backup, is_backup_encrypted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,8 +12,8 @@ use crate::{
     Access,
     failure::{Damage, NotFound},
     globals::Globals,
-    open,
-    output::{Output, grouped},
+    news, open,
+    output::grouped,
 };
 
 /// Copies the store, also while it is written to.
@@ -55,7 +55,7 @@ pub(crate) struct Checked<'a> {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     if args.verify {
-        return verify(output, &args.backup);
+        return verify(globals, &args.backup);
     }
     if args.lost {
         return lost(&args.backup, globals).await;
@@ -83,6 +83,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             grouped(report.copied_bytes)
         ))?;
     }
+    if !output.json {
+        news::print(output, &news::of_encryption(&runtime));
+    }
     if report.damage.is_empty() {
         return Ok(());
     }
@@ -109,9 +112,13 @@ async fn lost(backup: &Path, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn verify(output: Output, backup: &Path) -> anyhow::Result<()> {
+fn verify(globals: &Globals, backup: &Path) -> anyhow::Result<()> {
+    let output = globals.output;
+    let is_encrypted = is_backup_encrypted(backup)?;
+    let source = globals.config_at(backup.to_owned(), Access::Read).key.filter(|_| is_encrypted);
+    let key = source.map(|source| source.read(backup)).transpose()?;
     let bar = output.bar("verifying");
-    let check = check_backup(backup, &bar)?;
+    let check = check_backup(backup, key.as_ref(), &bar)?;
     bar.finish();
     if output.json {
         output.value(&Checked { backup: backup.display().to_string(), check: &check })?;
@@ -121,6 +128,9 @@ fn verify(output: Output, backup: &Path) -> anyhow::Result<()> {
         }
         let whole = check.files - (check.damaged.len() as u64).min(check.files);
         output.line(&format!("verified {whole} of {} files, taken {}", check.files, check.taken))?;
+        if is_encrypted && key.is_none() {
+            output.line("encrypted, and no key was given: with the key each record is opened, too")?;
+        }
     }
     if check.damaged.is_empty() {
         return Ok(());

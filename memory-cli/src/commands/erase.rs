@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args as ClapArgs, ValueHint};
 use memory::{
-    erasing::{self, EraseOptions, EraseRequest, ErasurePlan, ErasureTarget, Receipt},
+    erasing::{self, EraseError, EraseOptions, EraseRequest, ErasurePlan, ErasureTarget, Receipt},
     parts::Parts,
 };
 use memory_core::{NodeId, NodeRange, port::Scope};
@@ -153,11 +153,25 @@ pub(super) async fn erase(
         let name = memory_core::text::one_line(name);
         return Err(NotFound(format!("`{conversation}` has no text named `{name}`")).into());
     }
+    let options = EraseOptions::default().by(how.by.clone()).backups(how.backup.clone());
     if plan.is_empty() {
+        let mut done = "nothing to erase";
+        if !how.backup.is_empty() {
+            // A backup may hold what was erased before.
+            if !how.yes && !is_agreed(output)? {
+                return Err(unagreed());
+            }
+            match erasing::erase(parts, config, plan.clone(), options).await {
+                Err(EraseError::Nothing) => {
+                    done = "nothing to erase in the store, and the backups hold nothing more than it";
+                }
+                erased => drop(erased?),
+            }
+        }
         if output.json {
             return Ok(output.value(&Answer { plan: &plan, receipt: None })?);
         }
-        output.line("nothing to erase")?;
+        output.line(done)?;
         return Ok(held(output, &plan)?);
     }
     if !how.yes {
@@ -168,11 +182,9 @@ pub(super) async fn erase(
             beginnings(parts, &plan, output).await?;
         }
         if !is_agreed(output)? {
-            let text = "nothing was erased: --yes erases it without a question".to_owned();
-            return Err(Listed { text, is_missing: false }.into());
+            return Err(unagreed());
         }
     }
-    let options = EraseOptions::default().by(how.by.clone()).backups(how.backup.clone());
     let receipt = erasing::erase(parts, config, plan.clone(), options).await?;
     if output.json {
         return Ok(output.value(&Answer { plan: &plan, receipt: Some(&receipt) })?);
@@ -180,6 +192,12 @@ pub(super) async fn erase(
     receipt::print(output, &receipt)?;
     held(output, &plan)?;
     Ok(output.line(&format!("`memory receipt show {}` shows this again, and `verify` checks it", receipt.id))?)
+}
+
+/// The error for a question that was not answered with yes.
+fn unagreed() -> anyhow::Error {
+    let text = "nothing was erased: --yes erases it without a question".to_owned();
+    Listed { text, is_missing: false }.into()
 }
 
 /// Prints the title and the first words of each conversation that is erased as a whole.

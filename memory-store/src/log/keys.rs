@@ -24,15 +24,15 @@ use memory_files::seal::{Deriving, KeySet, NONCE, SealKey, TAG, random};
 use zeroize::Zeroizing;
 
 pub(crate) use self::{
-    record::{MOST_ADDED, OpenRecord, SEALED, Sealing, epoch_of, is_sealed},
+    record::{MOST_ADDED, OpenRecord, SEALED, Sealing, epoch_of, is_sealed, slot_of},
     ring::{RING_FILE, RING_TEMPORARY},
-    salts::{Grave, SALTS_FILE, Slots},
+    salts::{Grave, SALTS_FILE, Slots, has_salt},
 };
 use self::{ring::Ring, salts::Salts};
 use super::{
     failure::{Failure, io_error},
     format::frame::StoreId,
-    media::{Access, Media, read_from},
+    media::{Access, Media, Ram, read_from},
     read::directory::sync_dir,
 };
 
@@ -139,6 +139,9 @@ const NO_PASSPHRASE: &str =
 
 const CHANGED: &str = "it was encrypted or decrypted since it was opened: open it again";
 
+const RELOCKED: &str = "it got new keys that another key or passphrase locks since it was opened: restart this program \
+                        with the new key";
+
 /// The error for an encrypted store without its key.
 pub(crate) fn missing(store: &Path) -> StoreError {
     no_key(store, MISSING)
@@ -187,9 +190,20 @@ impl Keys {
         ring: &Ring,
         wrapping: SealKey,
     ) -> Result<Self, StoreError> {
+        let keys = ring.open(dir, store, &wrapping)?;
+        Ok(Self::with(media, (dir, store), ring, wrapping, keys))
+    }
+
+    fn with(
+        media: &Arc<dyn Media>,
+        (dir, store): (&Path, StoreId),
+        ring: &Ring,
+        wrapping: SealKey,
+        keys: BTreeMap<u32, SealKey>,
+    ) -> Self {
         let set = KeySet::default();
-        set.set(ring.open(dir, store, &wrapping)?, ring.current);
-        Ok(Self(Some(Arc::new(Inner {
+        set.set(keys, ring.current);
+        Self(Some(Arc::new(Inner {
             media: Arc::clone(media),
             dir: dir.to_owned(),
             store,
@@ -200,7 +214,15 @@ impl Keys {
             is_changing: AtomicBool::new(ring.is_changing),
             conversations: RwLock::default(),
             salts: Salts::default(),
-        }))))
+        })))
+    }
+
+    /// Opens copies of the files of keys as those of this store are opened. Errors name the place of the store.
+    pub(crate) fn of_copies(&self, ring: &[u8], salts: &[u8]) -> Result<Self, StoreError> {
+        let Some(inner) = &self.0 else { return Ok(Self::default()) };
+        let media = in_memory(&inner.dir, ring, salts)?;
+        let ring = Ring::read(&*media, &inner.dir, inner.store)?;
+        Ok(Self::with(&media, (&inner.dir, inner.store), &ring, inner.wrapping(), inner.keys(&ring)?))
     }
 
     /// True if the store is encrypted.
@@ -364,6 +386,28 @@ impl Keys {
     }
 }
 
+/// Copies of the files of keys, in memory.
+pub(crate) fn in_memory(dir: &Path, ring: &[u8], salts: &[u8]) -> Result<Arc<dyn Media>, StoreError> {
+    let media: Arc<dyn Media> = Arc::new(Ram::default());
+    for (name, bytes) in [(RING_FILE, ring), (SALTS_FILE, salts)] {
+        let path = dir.join(name);
+        let copied = media.open(&path, Access::Create).and_then(|file| file.write_at(bytes, 0));
+        copied.map_err(io_error("copy", &path))?;
+    }
+    Ok(media)
+}
+
+/// The epochs of the keys in a keyring, which needs no key.
+pub(crate) fn epochs(media: &dyn Media, dir: &Path, store: StoreId) -> Result<Vec<u32>, StoreError> {
+    Ok(Ring::read(media, dir, store)?.epochs().collect())
+}
+
+/// Epoch of the key of a file that begins with these bytes; 0 if it is not sealed.
+pub(crate) fn epoch_of_file(begin: &[u8]) -> u32 {
+    let epoch = begin.strip_prefix(&SEALED_FILE).and_then(<[u8]>::first_chunk::<4>);
+    epoch.map_or(0, |epoch| u32::from_le_bytes(*epoch))
+}
+
 /// True if the error says that the store was encrypted or decrypted since it was opened: nothing was written, and it may
 /// be opened again.
 #[must_use]
@@ -427,16 +471,20 @@ impl Inner {
         self.wrapping.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Uses the keys of a ring. A ring under another master key needs no key while it has none but those of before.
-    fn follow(&self, ring: &Ring) -> Result<(), StoreError> {
-        let keys = match ring.open(&self.dir, self.store, &self.wrapping()) {
-            Err(error @ StoreError::Key { .. }) => {
+    /// The keys of a ring. One under another master key needs no key while it has none but those of before.
+    fn keys(&self, ring: &Ring) -> Result<BTreeMap<u32, SealKey>, StoreError> {
+        match ring.open(&self.dir, self.store, &self.wrapping()) {
+            Err(StoreError::Key { .. }) => {
                 let known: Option<BTreeMap<_, _>> = ring.epochs().map(|at| Some((at, self.set.get(at)?))).collect();
-                known.ok_or(error)?
+                known.ok_or_else(|| no_key(&self.dir, RELOCKED))
             }
-            opened => opened?,
-        };
-        self.set.set(keys, ring.current);
+            opened => opened,
+        }
+    }
+
+    /// Uses the keys of a ring.
+    fn follow(&self, ring: &Ring) -> Result<(), StoreError> {
+        self.set.set(self.keys(ring)?, ring.current);
         self.is_changing.store(ring.is_changing, Ordering::Release);
         self.number.store(ring.number, Ordering::Release);
         Ok(())

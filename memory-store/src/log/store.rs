@@ -6,6 +6,7 @@ mod upkeep;
 use std::{
     collections::BTreeSet,
     future::poll_fn,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, Weak},
     thread::{self, JoinHandle},
@@ -25,7 +26,7 @@ use super::{
     options::LogOptions,
     read::{
         checkpoint::Saved,
-        directory::Directory,
+        directory::{Directory, FORMAT_TEMPORARY},
         reader::Reader,
         recovery::{Mode, OpenReport, Recovered, recover, saved},
         summary_cache::Known,
@@ -35,7 +36,7 @@ use super::{
     upkeep::encrypt::resume,
     write::{
         batch::invalid,
-        lock,
+        checkpointer, lock,
         owned::Owned,
         prepared::{Buffers, Prepared},
         request::{Reply, Request},
@@ -282,6 +283,7 @@ impl LogStore {
             // The process that made these files may have died before their names were on disk.
             directory.sync(&*media)?;
         }
+        clean(&*media, &directory);
         let durable = told.map(|told| told.end);
         let saved = saved(&*media, &directory);
         let known = saved.as_ref().map(Saved::end);
@@ -512,6 +514,20 @@ impl Leaves {
             (Arc::clone(&state.segments), state.find(conversation)?.wanted(NodeRange::single(node)))
         };
         Reader::new(&segments).leaf(wanted.first()?).ok()
+    }
+}
+
+/// Removes what killed processes left, and a checkpoint in clear of an encrypted store, which nothing reads. The caller
+/// holds the write lock.
+fn clean(media: &dyn Media, directory: &Directory) {
+    let format = media.remove(&directory.path.join(FORMAT_TEMPORARY)).or_else(|error| {
+        if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(io_error("remove", &directory.path)(error)) }
+    });
+    let is_sealed = directory.keys.current() > 0 && !directory.keys.is_changing();
+    let checkpoint =
+        is_sealed.then(|| checkpointer::remove_others(media, &directory.cache(), directory.keys.current()));
+    for error in [format, checkpoint.unwrap_or(Ok(()))].into_iter().filter_map(Result::err) {
+        tracing::warn!(%error, "it stays until the next opening");
     }
 }
 

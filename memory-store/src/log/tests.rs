@@ -1,7 +1,9 @@
 //! Tests of whole stores, on a failing disk and with changed files.
 
 mod backup;
+mod backup_keys;
 mod checkpoint;
+mod checkpoint_of_before;
 mod concurrent;
 mod damage;
 mod disabling;

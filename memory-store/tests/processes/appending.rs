@@ -93,7 +93,7 @@ fn lossless_when_killed(works: &[Option<&str>]) {
         known = nodes.into_iter().map(|node| (node.id, node.message.text())).collect();
         // A backup is there once its manifest is, and is never half of one.
         if backup.join("MANIFEST").exists() {
-            let check = check_backup(&backup, &()).unwrap();
+            let check = check_backup(&backup, None, &()).unwrap();
             assert_eq!(check.damaged, [], "round {round}");
             let restored = outside.path().join(format!("restored-{round}"));
             restore(&backup, &restored, &()).unwrap();

@@ -173,7 +173,9 @@ fn many_writers_and_readers_in_several_processes_lose_nothing_and_agree() {
         }
     });
     let [by_writer, by_reader] = others.each_mut().map(|other| other.ask().parse::<u64>().unwrap());
-    assert!(by_writer > 0 && by_reader > 0 && replaced > 0 && check_backup(&backup, &()).unwrap().damaged.is_empty());
+    assert!(
+        by_writer > 0 && by_reader > 0 && replaced > 0 && check_backup(&backup, None, &()).unwrap().damaged.is_empty()
+    );
 
     let acknowledged = acknowledged.into_inner().unwrap();
     let verified = pollster::block_on(store.verify(None)).unwrap();

@@ -63,6 +63,8 @@ pub(super) struct Decided {
 /// recorded: from then on nothing reads it, in any process. Then its bytes go: from vectors, words and every other cache,
 /// from the log, whose segments are rewritten, and from the backups. Then all files are searched for them.
 ///
+/// Without anything to erase the backups are brought up to date all the same: they may hold what was erased before.
+///
 /// # Errors
 /// [`EraseError`]; where that says so, the erasure is in effect and only its bytes are left.
 pub async fn erase(
@@ -71,15 +73,16 @@ pub async fn erase(
     plan: ErasurePlan,
     mut options: EraseOptions,
 ) -> Result<Receipt, EraseError> {
-    if plan.is_empty() {
-        return Err(EraseError::Nothing);
-    }
     for path in &mut options.backups {
         // The process that completes it may run elsewhere.
         if let Ok(absolute) = std::path::absolute(&*path) {
             *path = absolute;
         }
         check_is_backup(parts, path)?;
+    }
+    if plan.is_empty() {
+        options.backups.iter().try_for_each(|path| renew(parts, path))?;
+        return Err(EraseError::Nothing);
     }
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(EraseError::Randomness)?;
@@ -105,6 +108,12 @@ fn check_is_backup(parts: &Parts, path: &Path) -> Result<(), EraseError> {
         Ok(false) => Err(EraseError::NoBackup { path: path.to_owned() }),
         Err(source) => Err(EraseError::Backup { path: path.to_owned(), source }),
     }
+}
+
+/// Brings a backup up to date, so that it holds nothing that was erased.
+fn renew(parts: &Parts, path: &Path) -> Result<(), EraseError> {
+    let renewed = parts.log.backup(path, &());
+    renewed.map(drop).map_err(|source| EraseError::Backup { path: path.to_owned(), source })
 }
 
 /// Records the erasure in each conversation that does not have it. From then on nothing reads what it covers.
@@ -182,8 +191,7 @@ pub(super) async fn complete(
             searched.push(config.store.clone());
         }
         for path in &backups {
-            let renewed = parts.log.backup(path, &());
-            renewed.map_err(|source| EraseError::Backup { path: path.clone(), source })?;
+            renew(parts, path)?;
             searched.push(path.clone());
         }
         let left = attack.search_files(parts, &searched).await?;

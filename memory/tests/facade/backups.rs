@@ -56,7 +56,7 @@ fn a_store_is_backed_up_while_it_is_open_and_not_again_before_it_is_due() {
     wait_until("the first backup", || taken(&backup).is_some());
     drop(memory);
     let first = taken(&backup);
-    assert!(check_backup(&backup, &()).unwrap().damaged.is_empty());
+    assert!(check_backup(&backup, None, &()).unwrap().damaged.is_empty());
 
     let memory = backed_up(&dir, &backup).clock(Hand::later(23)).open().unwrap();
     block_on(memory.conversation("talk").unwrap().append(Message::user("Hi."))).unwrap();
@@ -149,7 +149,7 @@ fn a_process_that_is_killed_while_it_backs_up_leaves_a_whole_backup() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let check = check_backup(&backup, &()).unwrap();
+        let check = check_backup(&backup, None, &()).unwrap();
         assert!(check.damaged.is_empty(), "{:?}", check.damaged);
         let restored = dir.beside(&format!("restored-{round}"));
         restore(&backup, &restored, &()).unwrap();

@@ -133,8 +133,12 @@ fn what_a_pattern_finds_and_whole_conversations_are_erased_with_their_forks_and_
     }
     assert!(!holding(&backup, "XK9 and stays").is_empty());
 
-    let plan = block_on(memory.plan_erasure(EraseRequest::Conversation(other.id().clone()))).unwrap();
-    block_on(memory.erase(plan, EraseOptions::default().backups(vec![backup.clone()]))).unwrap();
+    let other = || block_on(memory.plan_erasure(EraseRequest::Conversation(other.id().clone()))).unwrap();
+    block_on(memory.erase(other(), EraseOptions::default())).unwrap();
+    assert!(other().is_empty() && !holding(&backup, "XK9 and stays").is_empty());
+    // A backup that is named afterwards does not keep it.
+    let again = block_on(memory.erase(other(), EraseOptions::default().backups(vec![backup.clone()])));
+    assert!(matches!(again, Err(EraseError::Nothing)), "{again:?}");
     assert_eq!(holding(&all, "XK9 and stays"), Vec::<String>::new());
     assert_eq!(block_on(memory.receipts()).unwrap().len(), 2);
     let nothing = block_on(memory.erase(Default::default(), EraseOptions::default())).unwrap_err();

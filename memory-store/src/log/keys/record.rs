@@ -36,6 +36,11 @@ pub(crate) fn epoch_of(body: &[u8]) -> Option<u32> {
     is_sealed(body).then(|| body.first_chunk().and_then(Placed::read).map_or(0, |placed| placed.epoch))
 }
 
+/// Slot of the salt of a sealed record; 0 if it has none.
+pub(crate) fn slot_of(body: &[u8]) -> u32 {
+    body.first_chunk().and_then(Placed::read).filter(|_| is_sealed(body)).map_or(0, |placed| placed.slot)
+}
+
 /// A record of a frame, opened.
 #[derive(Debug)]
 pub(crate) struct OpenRecord<'p> {

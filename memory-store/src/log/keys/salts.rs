@@ -83,6 +83,12 @@ pub(super) fn create(media: &dyn Media, dir: &Path) -> Result<(), StoreError> {
     written.map_err(io_error("write", &path))
 }
 
+/// True if the bytes of a file of salts have a salt in this slot, or the mark of one that was overwritten.
+pub(crate) fn has_salt(salts: &[u8], slot: u32) -> bool {
+    let entry = salts.chunks_exact(SLOT).nth(slot as usize);
+    entry.is_some_and(|entry| entry.iter().any(|byte| *byte != 0))
+}
+
 impl Salts {
     /// The salt in a slot, and its mark.
     pub(super) fn get(&self, media: &dyn Media, path: &Path, slot: u32) -> io::Result<([u8; SALT], [u8; MARK])> {

@@ -52,7 +52,7 @@ impl Media for SimDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut disk = self.lock();
-        disk.operate()?;
+        disk.operate_on(to)?;
         if !disk.names.dirs.contains(from) {
             disk.file_named(from)?;
         } else if disk.names.files.contains_key(to) {
@@ -66,7 +66,7 @@ impl Media for SimDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut disk = self.lock();
-        disk.operate()?;
+        disk.operate_on(path)?;
         disk.file_named(path)?;
         disk.change_names(NameChange::Remove(path.to_owned()));
         Ok(())

@@ -68,7 +68,7 @@ fn a_restored_store_is_the_one_that_was_backed_up() {
     let report = store.backup(&backup, &()).unwrap();
     assert_eq!((report.files, report.bytes), (report.copied, report.copied_bytes));
     assert!(report.files > 4 && report.damage.is_empty(), "{report:?}");
-    let check = check_backup(&backup, &()).unwrap();
+    let check = check_backup(&backup, None, &()).unwrap();
     assert_eq!((check.files, check.bytes, check.damaged), (report.files, report.bytes, vec![]));
     let (copy, again) = restored(&backup);
     assert_eq!(shown(&again).unwrap(), shown(&store).unwrap());
@@ -106,7 +106,10 @@ fn only_what_changed_is_copied_again() {
     touched.iter().take(2).for_each(|(name, bytes)| fs::write(path.join(name), bytes).unwrap());
     assert_eq!(store.backup(&backup, &()).unwrap().copied, 0);
     assert_eq!(shown(&restored(&backup).1).unwrap(), shown(&store).unwrap());
-    assert_eq!(check_backup(&backup, &()).unwrap().files, fs::read_dir(backup.join("files")).unwrap().count() as u64);
+    assert_eq!(
+        check_backup(&backup, None, &()).unwrap().files,
+        fs::read_dir(backup.join("files")).unwrap().count() as u64
+    );
 }
 
 /// Commands of a person with a shell, as described in `docs/operations.md`.
@@ -317,7 +320,7 @@ fn a_damaged_backup_is_found_and_makes_no_store() {
                 _ => wrecked.push(0),
             }
             fs::write(&file, wrecked).unwrap();
-            match check_backup(&backup, &()) {
+            match check_backup(&backup, None, &()) {
                 Ok(check) => assert!(matches!(check.damaged.as_slice(), [(path, _)] if *path == file), "{check:?}"),
                 Err(error) => assert!(error.is_damage() && name.ends_with("MANIFEST"), "{error}"),
             }
@@ -329,7 +332,7 @@ fn a_damaged_backup_is_found_and_makes_no_store() {
         // Without the damaged file, the next backup makes the backup whole.
         fs::remove_file(&file).unwrap();
         store.backup(&backup, &()).unwrap();
-        assert!(check_backup(&backup, &()).unwrap().damaged.is_empty());
+        assert!(check_backup(&backup, None, &()).unwrap().damaged.is_empty());
     }
 }
 

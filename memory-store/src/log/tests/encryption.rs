@@ -40,19 +40,19 @@ const TEXTS: [&str; 9] = [
     "sample",
 ];
 
-fn media(disk: &SimDisk) -> Arc<dyn Media> {
+pub(super) fn media(disk: &SimDisk) -> Arc<dyn Media> {
     Arc::new(disk.clone())
 }
 
-fn key(byte: u8) -> MasterKey {
+pub(super) fn key(byte: u8) -> MasterKey {
     MasterKey::from_bytes([byte; 32])
 }
 
-fn open_with(disk: &SimDisk, key: Option<&MasterKey>) -> Result<LogStore, StoreError> {
+pub(super) fn open_with(disk: &SimDisk, key: Option<&MasterKey>) -> Result<LogStore, StoreError> {
     LogStore::open_whole(media(disk), Path::new(PATH), tiny_segments(), key)
 }
 
-fn change(disk: &SimDisk, key: Option<&MasterKey>, change: &EncryptionChange) -> Result<(), StoreError> {
+pub(super) fn change(disk: &SimDisk, key: Option<&MasterKey>, change: &EncryptionChange) -> Result<(), StoreError> {
     change_on(&media(disk), Path::new(PATH), tiny_segments(), key, change, &()).map(drop)
 }
 

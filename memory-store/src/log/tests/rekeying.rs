@@ -1,8 +1,9 @@
 //! Changes of a store's encryption at the same time, next to writers, and interrupted: nothing is lost.
 
 use std::{
+    fs,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Barrier,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -14,7 +15,7 @@ use std::{
 use memory_core::port::{Progress, StoreError};
 
 use super::{
-    erasure::{check, erasures},
+    erasure::{check, erasures, holds},
     faults::perform_all,
     sample::{Request, draft, perform, requests, tiny_segments},
 };
@@ -232,4 +233,50 @@ fn a_backup_that_is_made_during_rotations_opens_whole() {
         }
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+/// The files of the log that hold this text in clear.
+fn in_clear(path: &Path, text: &str) -> Vec<PathBuf> {
+    let files = ["log", "cache"].into_iter().flat_map(|dir| fs::read_dir(path.join(dir)).unwrap());
+    let files = files.map(|file| file.unwrap().path()).filter(|file| file.is_file());
+    files.filter(|file| holds(&fs::read(file).unwrap(), text)).collect()
+}
+
+/// The contents of the files of keys.
+fn keys_of(path: &Path) -> [(PathBuf, Vec<u8>); 2] {
+    ["KEYRING", "SALTS"].map(|name| path.join(name)).map(|file| (file.clone(), fs::read(file).unwrap()))
+}
+
+#[test]
+fn files_of_keys_that_are_put_back_after_a_store_was_decrypted_open_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let path = &place.path().join("store");
+    filled(path, true);
+    let keys = keys_of(path);
+    let put_back = || keys.iter().for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
+    change(path, &EncryptionChange::Decrypt, u64::MAX).unwrap().unwrap();
+    put_back();
+    check(&LogStore::open_with(path, options()).unwrap(), &requests(), "without a key");
+    assert!(!keys[0].0.exists(), "no frame needs it");
+    put_back();
+    assert!(!in_clear(path, "message 5 x").is_empty());
+    assert_eq!(change(path, &EncryptionChange::Encrypt, u64::MAX).unwrap().unwrap(), EncryptionChanged::Made);
+    assert!(in_clear(path, "message 5 x").is_empty());
+    check(&open(path).unwrap(), &requests(), "encrypted");
+}
+
+#[test]
+fn a_program_of_before_another_master_key_and_new_keys_says_to_start_it_again() {
+    let place = tempfile::tempdir().unwrap();
+    let path = &place.path().join("store");
+    filled(path, true);
+    let late = open(path).unwrap();
+    let more = Request::Append("a", vec![draft(99, 10)]);
+    change(path, &EncryptionChange::NewMasterKey(NEW), u64::MAX).unwrap().unwrap();
+    perform(&late, &more).unwrap();
+    change_encryption(path, options(), Some(&NEW), &EncryptionChange::NewKeys, &()).unwrap();
+    let refused = perform(&late, &more).unwrap_err();
+    assert!(refused.to_string().contains("restart this program with the new key"), "{refused}");
+    drop(late);
+    check(&open(path).unwrap(), &[requests(), vec![more]].concat(), "nothing was lost");
 }

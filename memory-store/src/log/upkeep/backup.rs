@@ -2,6 +2,7 @@
 
 mod bytes;
 mod manifest;
+mod opening;
 mod restore;
 
 use std::{
@@ -37,7 +38,7 @@ use bytes::{copy_bytes, hash};
 use manifest::{Entry, FILES, MANIFEST, Manifest};
 #[cfg(test)]
 pub(crate) use restore::restore_on;
-pub use restore::{BackupCheck, RestoreReport, backup_taken, check_backup, restore};
+pub use restore::{BackupCheck, RestoreReport, backup_taken, check_backup, is_backup_encrypted, restore};
 
 /// Result of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +125,9 @@ fn backup_once(
     let dir = target.join(FILES);
     let ring = shared.directory.keys.ring_bytes()?;
     // The snapshot is taken under the lock, so that no backup is replaced by an earlier one.
-    let Snapshot { segments, end, damage } = snapshot(shared)?;
+    let taken = snapshot(shared)?;
+    let Snapshot { segments, end, damage } = &taken;
+    let end = *end;
     let earlier = Manifest::read(media, target)?;
     if earlier.as_ref().is_some_and(|earlier| earlier.store != shared.directory.id) {
         return Err(RescueError::OtherStore { path: target.to_owned() });
@@ -134,15 +137,15 @@ fn backup_once(
         dir,
         there: BTreeMap::new(),
         earlier,
-        known: damage,
+        known: damage.clone(),
         entries: Vec::new(),
         report: report(target),
     };
-    backup.nothing_is_missing(&segments, &shared.directory.path)?;
+    backup.nothing_is_missing(segments, &shared.directory.path)?;
     backup.look()?;
     let Directory { id, is_encrypted, .. } = shared.directory;
     backup.whole(FORMAT_FILE, Format { id, is_encrypted }.text().as_bytes())?;
-    let lengths = lengths(&segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
+    let lengths = lengths(segments, end).map_err(|(path, error)| io_error("read", &path)(error))?;
     let total = lengths.iter().sum();
     let mut done = 0;
     for (index, (segment, length)) in segments.iter().zip(lengths).enumerate() {
@@ -156,7 +159,13 @@ fn backup_once(
         if shared.directory.keys.ring_bytes()? != ring {
             return Ok(None);
         }
-        backup.keys(shared, &ring)?;
+        // Salts are read last: those of all segments are there by then.
+        let salts = salts(shared)?;
+        backup.check_keys(shared, &taken, Some((&ring, &salts)))?;
+        backup.whole(RING_FILE, &ring)?;
+        backup.whole(SALTS_FILE, &salts)?;
+    } else {
+        backup.check_keys(shared, &taken, None)?;
     }
     // Damage outside all segments.
     backup.report.damage.append(&mut backup.known);
@@ -180,6 +189,15 @@ fn stored_path(segment: u32) -> String {
 fn report(target: &Path) -> BackupReport {
     let path = target.to_owned();
     BackupReport { path, files: 0, bytes: 0, copied: 0, copied_bytes: 0, removed: 0, damage: Vec::new() }
+}
+
+/// The file of salts; empty if there is none.
+fn salts(shared: &Shared) -> Result<Vec<u8>, StoreError> {
+    let path = shared.directory.path.join(SALTS_FILE);
+    match shared.media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(io_error("read", &path)),
+    }
 }
 
 /// Bytes of each segment's file that belong to the snapshot.
@@ -238,14 +256,6 @@ impl Backup<'_> {
         let hash = Hash::from_bytes(*blake3::hash(contents).as_bytes());
         let entry = Entry { hash, bytes: contents.len() as u64, path: path.to_owned() };
         self.keep(entry, |media, dir, name| Ok(write_file(media, dir, name, contents)?))
-    }
-
-    /// Backs up the keys of an encrypted store. Salts are copied last: those of all segments are there by then.
-    fn keys(&mut self, shared: &Shared, ring: &[u8]) -> Result<(), RescueError> {
-        self.whole(RING_FILE, ring)?;
-        let path = shared.directory.path.join(SALTS_FILE);
-        let contents = shared.media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0));
-        self.whole(SALTS_FILE, &contents.map_err(io_error("read", &path))?)
     }
 
     fn segment(

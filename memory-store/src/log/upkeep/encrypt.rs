@@ -31,6 +31,7 @@ use crate::log::{
     },
     store::LogStore,
     write::{
+        checkpointer,
         lock::{HeldLease, Lock},
         owned::needs_keys,
         shared::Shared,
@@ -44,6 +45,9 @@ const MOST_ROUNDS: usize = 32;
 /// Directories of derived files, each encrypted as the log is.
 const DERIVED: [&str; 8] =
     ["vectors", "vectors/graphs", "vectors/packs", "tokens", "tokens/packs", "words", "embeddings", "capture"];
+
+/// Begins the name of a derived file that is being written again.
+const NEW: &str = ".encrypt-";
 
 /// How a change of encryption ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,13 +90,31 @@ pub(crate) fn change_on(
     change: &EncryptionChange,
     progress: &dyn Progress,
 ) -> Result<EncryptionChanged, StoreError> {
-    let options = options.must_exist();
     // Nothing is touched with another key.
     let mut directory = Directory::open(&**media, path)?;
     directory.unlock(media, key)?;
+    change_from(media, &directory, options.must_exist(), key, change, progress).map_err(|error| {
+        let is_begun = |now: Format| {
+            now.is_encrypted != directory.is_encrypted || now.is_encrypted && !keys::is_settled(&**media, path, now.id)
+        };
+        let format = read_format(&**media, path).ok().flatten();
+        if format.is_some_and(is_begun) { undone(path, error) } else { error }
+    })
+}
+
+/// Makes a change of the store in a directory whose keys are open.
+fn change_from(
+    media: &Arc<dyn Media>,
+    directory: &Directory,
+    options: LogOptions,
+    key: Option<&MasterKey>,
+    change: &EncryptionChange,
+    progress: &dyn Progress,
+) -> Result<EncryptionChanged, StoreError> {
+    let path = &*directory.path;
     // Whatever is read from here on stays until this change is complete.
     let _lease = HeldLease::wait(&**media, path, options.lock_timeout)?;
-    let is_put_right = *change == EncryptionChange::Encrypt && put_right(media, &directory, options, key)?;
+    let is_put_right = *change == EncryptionChange::Encrypt && put_right(media, directory, options, key)?;
     let mut store = LogStore::open_keyed(Arc::clone(media), path, options, key)?;
     if let Some(under_way) = store.shared.directory.keys.change_under_way() {
         if finish(&store, progress)? {
@@ -164,14 +186,31 @@ pub(crate) fn resume(store: &LogStore) -> Result<bool, StoreError> {
         lease => lease?,
     };
     match finish(store, &()) {
-        // The store is read with its keys of before and of now. Those of before stay until the damage is mended.
-        Err(error @ StoreError::Damaged { .. }) => {
+        // The store is read with its keys of before and of now. Those of before stay until the fault is mended.
+        Err(error @ (StoreError::Damaged { .. } | StoreError::Io { .. } | StoreError::DiskFull { .. }))
+            if is_encrypted(&store.shared)? =>
+        {
             tracing::warn!(%error, "a change of the store's encryption is not complete");
             Ok(false)
         }
         // The store was decrypted, or encrypted anew, before the lease was free.
         Err(error) if keys::must_open_again(&error) => Ok(true),
         finished => finished,
+    }
+}
+
+/// Says of a fault on the disk what it left undone: with a full disk some was written, unlike elsewhere.
+fn undone(path: &Path, error: StoreError) -> StoreError {
+    let (kind, why) = match &error {
+        StoreError::DiskFull { place } => (io::ErrorKind::StorageFull, format!("no space left for {place}")),
+        StoreError::Io { source, .. } => (source.kind(), format!("{error}: {source}")),
+        _ => return error,
+    };
+    let why = format!("{why}; the store can be read, and the next program that opens it for writing goes on");
+    StoreError::Io {
+        action: "complete the change of encryption of",
+        place: path.into(),
+        source: io::Error::new(kind, why),
     }
 }
 
@@ -190,6 +229,7 @@ fn finish(store: &LogStore, progress: &dyn Progress) -> Result<bool, StoreError>
         pollster::block_on(store.seal())?;
         vacuum(shared, VacuumOptions::encrypted_with(epoch), progress)?;
         recode(&path.join(CACHE), &keys.files())?;
+        checkpointer::renew(shared)?;
         let proven = proven(shared, epoch)?;
         if locked(shared, || settle(shared, epoch, proven))? {
             return Ok(epoch == 0);
@@ -212,6 +252,7 @@ fn settle(shared: &Shared, epoch: u32, proven: Option<(u64, u32)>) -> Result<boo
     if !is_under_way || !conforms(shared, epoch, from)? || !all_coded(&path.join(CACHE), epoch)? {
         return Ok(false);
     }
+    checkpointer::remove_others(&*shared.media, &shared.directory.cache(), epoch)?;
     if epoch == 0 {
         Format { id: *id, is_encrypted: false }.write(&*shared.media, path)?;
         keys::remove(&*shared.media, path)?;
@@ -295,6 +336,10 @@ fn conforming(shared: &Shared, epoch: u32, numbers: Range<u32>) -> Result<bool, 
 /// Writes derived files again that are not encrypted with the current key. One that cannot be read is removed: it is
 /// derived again.
 fn recode(cache: &Path, keys: &KeySet) -> Result<(), StoreError> {
+    let is_left = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NEW));
+    for path in derived(cache)?.iter().filter(is_left) {
+        fs::remove_file(path).or_else(or_gone).map_err(io_error("remove", path))?;
+    }
     for path in derived(cache)?.iter().filter(|path| DataFile::epoch_at(path) != Some(keys.current())) {
         let recoded = rewritten(path, keys).or_else(|error| {
             tracing::debug!(path = %path.display(), %error, "a derived file is removed, since it cannot be written again");
@@ -337,7 +382,7 @@ fn or_gone(error: io::Error) -> io::Result<()> {
 fn rewritten(path: &Path, keys: &KeySet) -> io::Result<()> {
     const MOST: u64 = 4 << 30;
     let contents = DataFile::open_any(path, Links::Refuse, keys)?.read_all(MOST)?;
-    let new = tempfile::Builder::new().prefix(".encrypt-").tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    let new = tempfile::Builder::new().prefix(NEW).tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
     let file = DataFile::create(new.as_file().try_clone()?, keys)?;
     file.write_all_at(&contents, 0)?;
     file.sync_all()?;

@@ -73,6 +73,17 @@ pub enum RescueError {
         /// Offset in the file.
         offset: u64,
     },
+    /// The keys of the store, or its `FORMAT`, open less of the log than the earlier backup holds.
+    #[error(
+        "{path} {why}, and the backup holds it from before: nothing was backed up; restore the backup, or put the file \
+         of before back"
+    )]
+    WouldLoseKeys {
+        /// The file of the store.
+        path: PathBuf,
+        /// Fault of the file.
+        why: String,
+    },
     /// The backup holds records that the store no longer has.
     #[error(
         "the backup holds more of {path} than the store has: nothing was backed up; restore the backup or, if the store \
@@ -91,7 +102,13 @@ impl RescueError {
         match self {
             Self::Store(error) => error.is_damage(),
             other => {
-                matches!(other, Self::DamagedBackup { .. } | Self::WouldLoseGood { .. } | Self::WouldLoseRecords { .. })
+                matches!(
+                    other,
+                    Self::DamagedBackup { .. }
+                        | Self::WouldLoseGood { .. }
+                        | Self::WouldLoseKeys { .. }
+                        | Self::WouldLoseRecords { .. }
+                )
             }
         }
     }

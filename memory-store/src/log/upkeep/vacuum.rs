@@ -217,8 +217,12 @@ fn vacuum_once(
         // The salt of what was erased meanwhile has a mark of the key of before.
         let cuts = options.epoch.map(|_| cuts);
         replace(shared, &replacements, (report.noted > 0, cuts), state)?;
-        // A writer may have been about to write a checkpoint of the old segments. Also, what a checkpoint holds need
-        // not stay in memory.
+    }
+    // A writer may have been about to write a checkpoint of the old segments. Also, what a checkpoint holds need not stay
+    // in memory.
+    if !erasing.is_empty() {
+        checkpointer::renew(shared)?;
+    } else if !replacements.is_empty() {
         checkpointer::write_now(shared);
     }
     progress.report(total, total);

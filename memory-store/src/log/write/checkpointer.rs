@@ -2,13 +2,18 @@
 
 use std::{io, path::Path, sync::Arc};
 
+use memory_core::port::StoreError;
+
 use super::shared::Shared;
 use crate::log::{
+    failure::io_error,
     format::{Location, segment::Segment},
-    media::{Access, Media},
+    keys::epoch_of_file,
+    media::{Access, Media, read_part},
     read::{
         checkpoint::{FILE, encode},
-        watermark::Watermark,
+        directory::sync_dir,
+        watermark::{Durable, Watermark},
     },
     state::{
         State,
@@ -16,14 +21,60 @@ use crate::log::{
     },
 };
 
+/// Bytes that show how a checkpoint is sealed.
+const BEGIN: u64 = 16;
 /// Name of a checkpoint that fits once segments are replaced.
 const AHEAD: &str = "checkpoint.next";
 
-/// Writes a checkpoint after segments were replaced: the one before no longer fits.
-pub(crate) fn write_now(shared: &Shared) {
-    if shared.state().damage.is_empty() {
-        Checkpointer::new(0, Location::default(), 0).write(shared);
+/// Writes a checkpoint after segments were replaced: the one before no longer fits. `false` if none was written.
+pub(crate) fn write_now(shared: &Shared) -> bool {
+    shared.state().damage.is_empty() && Checkpointer::new(0, Location::default(), 0).write(shared)
+}
+
+/// Writes a checkpoint, and removes those of before: they may hold titles, tags and names that were erased or encrypted
+/// since.
+///
+/// # Errors
+/// If one of before stays.
+pub(crate) fn renew(shared: &Shared) -> Result<(), StoreError> {
+    let (media, cache) = (&*shared.media, shared.directory.cache());
+    let is_new = write_now(shared);
+    let is_synced = remove_unless(media, &cache, |path| is_new && path.ends_with(FILE))?;
+    // The new one may have replaced one of before.
+    if is_new && !is_synced { sync_dir(media, &cache) } else { Ok(()) }
+}
+
+/// Removes checkpoints that are not sealed with the key of this epoch, or at all for 0.
+///
+/// # Errors
+/// If one of them stays.
+pub(crate) fn remove_others(media: &dyn Media, cache: &Path, epoch: u32) -> Result<(), StoreError> {
+    let is_of = |path: &Path| {
+        let begin = media.open(path, Access::Read).and_then(|file| read_part(&*file, 0, BEGIN));
+        begin.is_ok_and(|begin| epoch_of_file(&begin) == epoch)
+    };
+    remove_unless(media, cache, is_of).map(drop)
+}
+
+/// Removes checkpoints, whole or not, for good; `true` if there were any.
+fn remove_unless(media: &dyn Media, cache: &Path, is_kept: impl Fn(&Path) -> bool) -> Result<bool, StoreError> {
+    let names = match media.list(cache) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        listed => listed.map_err(io_error("list", cache))?,
+    };
+    let all = names.iter().filter(|name| name.starts_with(FILE)).map(|name| cache.join(name));
+    let others: Vec<_> = all.filter(|path| !is_kept(path)).collect();
+    for path in &others {
+        match media.remove(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.map_err(io_error("remove", path))?,
+        }
     }
+    if others.is_empty() {
+        return Ok(false);
+    }
+    sync_dir(media, cache)?;
+    Ok(true)
 }
 
 /// Writes the checkpoint for segments that are about to be replaced, next to the current one.
@@ -112,41 +163,44 @@ impl Checkpointer {
         }
     }
 
-    /// Writes a checkpoint. A failure only makes the next opening slower.
-    pub(crate) fn write(&mut self, shared: &Shared) {
+    /// Writes a checkpoint; `false` if none was written, which only makes the next opening slower.
+    pub(crate) fn write(&mut self, shared: &Shared) -> bool {
         let (encoded, end) = {
             let state = shared.state();
             (encode(&state), state.cursor.end)
         };
         // The writer may not have published its last write yet, but the durable watermark must cover a checkpoint
-        // before anyone can read it.
-        let is_told = |watermark: &Watermark| watermark.durable().is_none_or(|durable| end <= durable.end);
+        // before anyone can read it. A state of before segments were replaced may hold what is erased or encrypted now.
+        let covers = |durable: Durable| end <= durable.end && durable.generation == shared.generation();
+        let is_told = |watermark: &Watermark| watermark.durable().is_none_or(covers);
         if !shared.watermark().is_none_or(is_told) {
-            return;
+            return false;
         }
         self.last = end;
-        let Some((bytes, ranges)) = encoded else { return };
+        let Some((bytes, ranges)) = encoded else { return false };
         self.bytes = bytes.len() as u64;
         let dir = shared.directory.cache();
         let keys = &shared.directory.keys;
         let written = keys.seal_file(&bytes).and_then(|sealed| self.put(&*shared.media, &dir, &sealed));
         if let Err(error) = written {
             tracing::warn!(path = %dir.join(FILE).display(), %error, "no checkpoint was written");
-            return;
+            return false;
         }
         if keys.is_some() {
             // The file holds nothing that can be mapped, and its keys stay in memory, decrypted.
             let kept: Kept = Arc::new(bytes);
             shared.state_mut().settle_keys(&kept, ranges);
-            return;
+            return true;
         }
         // Keys that the file holds need not stay in memory.
         let map = shared.media.open(&dir.join(FILE), Access::Read).and_then(|file| file.map());
-        let Ok(Some(map)) = map else { return };
-        if *map == bytes {
+        if let Ok(Some(map)) = map
+            && *map == bytes
+        {
             let kept: Kept = Arc::new(map);
             shared.state_mut().settle_keys(&kept, ranges);
         }
+        true
     }
 
     /// Writes the file without a sync: a checkpoint that is incomplete after a crash is ignored.

@@ -117,16 +117,20 @@ impl Owned {
 }
 
 /// True if a store whose `FORMAT` says that it is not encrypted needs its keys: `FORMAT` is of before it was encrypted.
+/// Frames show that, and not the files of keys, which may be of before the store was decrypted.
 pub(crate) fn needs_keys(media: &dyn Media, path: &Path, id: StoreId) -> Result<bool, StoreError> {
-    if keys::is_settled(media, path, id) {
-        return Ok(true);
-    }
+    let is_settled = keys::is_settled(media, path, id);
     let log = path.join(LOG);
     for number in media.list(&log).map_err(io_error("list", &log))?.iter().filter_map(|name| segment_number(name)) {
         let segment = Segment::open(media, (&log, &Keys::default()), number, true)?;
         let image = segment.image().map_err(io_error("read", segment.path()))?;
-        let is_encrypted = |found| matches!(found, Found::Frame { header, .. } if header.key_epoch > 0);
-        if Scan::new(&image, id, number, false).any(is_encrypted) {
+        let needs = |found| match found {
+            Found::Frame { header, .. } => header.key_epoch > 0,
+            // Damage may hide such a frame.
+            Found::Damage { .. } => is_settled,
+            Found::Torn { .. } => false,
+        };
+        if Scan::new(&image, id, number, false).any(needs) {
             return Ok(true);
         }
     }
@@ -134,7 +138,7 @@ pub(crate) fn needs_keys(media: &dyn Media, path: &Path, id: StoreId) -> Result<
 }
 
 /// The error for a store whose `FORMAT` is of before it was encrypted.
-fn of_before(path: &Path) -> StoreError {
+pub(crate) fn of_before(path: &Path) -> StoreError {
     let why = "it says that the store is not encrypted, and KEYRING holds the keys of an encrypted one: it is of before \
                `memory encrypt`. Nothing was changed. `memory encrypt` with the key of the store writes it again";
     StoreError::Damaged { place: Place::from(path.join(FORMAT_FILE)).offset(0), why: why.to_owned() }

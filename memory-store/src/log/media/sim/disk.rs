@@ -52,6 +52,8 @@ pub(super) struct Disk {
     pub(super) read_while_locked: usize,
     /// The suffix of a file name; the next such file gets a bad sector.
     spoil_next: Option<&'static str>,
+    /// A directory in which no name is made, changed or removed.
+    refused: Option<PathBuf>,
     /// True if the disk loses nothing, and so does not track unsynced data.
     pub(super) is_lossless: bool,
 }
@@ -229,6 +231,12 @@ impl SimDisk {
         (disk.fault, disk.power_lost) = (None, false);
     }
 
+    /// Refuses changes of names in a directory from now on, or in none.
+    #[cfg(test)]
+    pub(crate) fn refuse(&self, dir: Option<&Path>) {
+        self.lock().refused = dir.map(Path::to_owned);
+    }
+
     /// Makes the sector around this byte of a file unreadable from now on.
     pub(crate) fn spoil(&self, path: &Path, byte: usize) {
         let mut disk = self.lock();
@@ -272,6 +280,13 @@ impl Disk {
         }
     }
 
+    /// [`Self::operate`] on the name of a file.
+    pub(super) fn operate_on(&mut self, path: &Path) -> io::Result<()> {
+        self.operate()?;
+        let is_refused = self.refused.is_some() && self.refused.as_deref() == path.parent();
+        if is_refused { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    }
+
     pub(super) fn change_names(&mut self, change: NameChange) {
         self.names.apply(&change);
         if !self.is_lossless {
@@ -284,7 +299,7 @@ impl Disk {
     }
 
     pub(super) fn create(&mut self, path: &Path) -> io::Result<usize> {
-        self.operate()?;
+        self.operate_on(path)?;
         if !path.parent().is_some_and(|dir| self.names.dirs.contains(dir)) {
             return Err(io::ErrorKind::NotFound.into());
         }

@@ -8,9 +8,11 @@ use super::{
     bytes::{copy_bytes, hash},
     is_next_to_log,
     manifest::{Entry, FILES, MANIFEST, Manifest},
+    opening::fault,
 };
 use crate::log::{
     failure::io_error,
+    keys::{MasterKey, RING_FILE},
     media::{Access, Disk, Media},
     read::directory::{FORMAT_FILE, make_dir, sync_dir},
     upkeep::{
@@ -55,13 +57,25 @@ pub struct RestoreReport {
     pub bytes: u64,
 }
 
-/// Reads a backup and compares the hash of every file with the manifest.
+/// Reads a backup and compares the hash of every file with the manifest. In the backup of an encrypted store every
+/// record is opened with its key; without one, every record must have a salt and a key of its epoch.
 ///
 /// # Errors
-/// [`RescueError::NotABackup`] without a manifest, [`RescueError::DamagedBackup`] when the manifest itself is damaged.
-/// Damaged files are not an error; see [`BackupCheck::damaged`].
-pub fn check_backup(backup: impl AsRef<Path>, progress: &dyn Progress) -> Result<BackupCheck, RescueError> {
-    Ok(check(&Disk, backup.as_ref(), progress)?.1)
+/// [`RescueError::NotABackup`] without a manifest, [`RescueError::DamagedBackup`] when the manifest itself is damaged,
+/// [`StoreError::Key`] if the key is another one. Damaged files are not an error; see [`BackupCheck::damaged`].
+///
+/// [`StoreError::Key`]: memory_core::port::StoreError::Key
+pub fn check_backup(
+    backup: impl AsRef<Path>,
+    key: Option<&MasterKey>,
+    progress: &dyn Progress,
+) -> Result<BackupCheck, RescueError> {
+    let (media, backup) = (&Disk, backup.as_ref());
+    let (manifest, mut check) = check(media, backup, progress)?;
+    if check.damaged.is_empty() {
+        check.damaged.extend(fault(media, &backup.join(FILES), &manifest, key)?);
+    }
+    Ok(check)
 }
 
 /// Time at which the backup in a directory was taken; `None` without a backup. Only the manifest is read.
@@ -70,6 +84,15 @@ pub fn check_backup(backup: impl AsRef<Path>, progress: &dyn Progress) -> Result
 /// [`RescueError::DamagedBackup`] when the manifest is damaged, or an error of the file system.
 pub fn backup_taken(backup: impl AsRef<Path>) -> Result<Option<Timestamp>, RescueError> {
     Ok(Manifest::read(&Disk, backup.as_ref())?.map(|manifest| manifest.taken))
+}
+
+/// True if a directory has the backup of an encrypted store. Only the manifest is read.
+///
+/// # Errors
+/// As for [`backup_taken`].
+pub fn is_backup_encrypted(backup: impl AsRef<Path>) -> Result<bool, RescueError> {
+    let manifest = Manifest::read(&Disk, backup.as_ref())?;
+    Ok(manifest.is_some_and(|manifest| manifest.files.iter().any(|entry| entry.path == RING_FILE)))
 }
 
 /// Makes a store in `target`, an empty directory, from the backup in `backup`. Every hash is checked before anything is
