@@ -123,11 +123,11 @@ impl StandingLine {
     fn settles(&self, older: &Self) -> bool {
         let is_mere = self.standing.kind == StandingKind::Revocation;
         let of_kind = match older.standing.kind {
-            StandingKind::Decision => self.standing.changes,
+            StandingKind::Decision => self.standing.changes && self.standing.restates,
             StandingKind::Open => self.standing.answers > 0,
             _ => false,
         };
-        is_mere && self.standing.restates && of_kind
+        is_mere && of_kind
     }
 
     /// True if this statement takes back whatever was said last, and an older one is near enough: "Scratch that."
@@ -449,8 +449,10 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let says_again = at_least(4, 3 * most);
     // A rule is replaced only by one with mostly the same subject.
     let matter = if old.kind == StandingKind::Instruction { most } else { fewest };
-    let turns = new.negates != old.negates && at_least(2, matter) && most <= DENIED;
     let is_decided_again = (new.kind, old.kind) == (StandingKind::Decision, StandingKind::Decision);
+    // "So no car" is about São Martinho, but denies no "São Martinho it is".
+    let turned = if is_decided_again { most } else { matter };
+    let turns = new.negates != old.negates && at_least(2, turned) && most <= DENIED;
     let changed = (new.changes || is_settled) && at_least(2, matter) || is_decided_again && at_least(2, most);
     // One value differs and the rest is equal.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;
