@@ -116,7 +116,7 @@ async fn said(
         }
         let Some((node, text)) = reader.message(line.node).await? else { continue };
         let Some(statement) = stated(node, text, line) else { continue };
-        let sentence = sentence_at(text, usize::try_from(line.standing.at).unwrap_or(usize::MAX));
+        let sentence = line.standing.sentence(text);
         let mut entry = of_statement(reader.conversation, kind, statement, sentence);
         // A labelled question is as open as any other.
         let is_open = || !entry.text.ends_with('?') || asked.iter().any(|asked| asked.text == entry.text);

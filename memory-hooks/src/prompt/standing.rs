@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use memory_core::{ConversationId, NodeRange};
-use memory_strategies::{StandingKind, StandingLine, StandingLines, sentence_at};
+use memory_strategies::{StandingKind, StandingLine, StandingLines};
 
 use super::{assembly::Assembly, options::share_of};
 use crate::{
@@ -53,7 +53,7 @@ async fn standing(
     }
     let tokens_of = |lines: &[Part]| layout.standing_lines(lines).iter().map(|line| parts.count(line)).sum::<u32>();
     let is_hidden = |line: &StandingLine, text: &str| {
-        let of = || EntryId::Said { node: line.node, sentence: sentence_at(text, bytes_of(line).start) };
+        let of = || EntryId::Said { node: line.node, sentence: line.standing.sentence(text) };
         !wanted.recorded.is_empty() && wanted.recorded.hides(of())
     };
     let (mut misses, mut further) = (0, Vec::new());

@@ -58,7 +58,6 @@ impl OpenQuestions {
             question.is_left_open = !is_own && leaves_open;
             is_own || question.is_left_open
         });
-        let is_undecided = is_undecided(text);
         let is_model = by.eq_ignore_ascii_case(Role::Assistant.as_str());
         let found = questions(text);
         for range in &found {
@@ -67,6 +66,8 @@ impl OpenQuestions {
             if is_model && (found.len() > 1 || text.trim_end().len() > range.end || is_offer(part)) {
                 continue;
             }
+            // What is said before a question leaves another one open.
+            let is_undecided = text.get(range.start..).is_some_and(is_undecided);
             let (statement, gist) = (Statement::of(node, part), Gist::of(part));
             self.asked.push(Asked { statement, gist, is_undecided, is_left_open: false });
         }
@@ -125,6 +126,24 @@ mod tests {
         assert_eq!(open(&talk), [fee]);
         talk.push(Message::user("We charge a fee of 20 euros for no-shows."));
         assert_eq!(open(&talk), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_said_before_a_question_leaves_that_one_answerable() {
+        let asked = Message::user("The tiles I don't know yet. Do we need a permit for the balcony?");
+        let talk = [asked, Message::assistant("No, a balcony of that size needs none.")];
+        assert_eq!(open(&talk), [""; 0]);
+    }
+
+    #[test]
+    fn who_defers_an_answer_leaves_the_question_open_and_who_asks_for_a_rule_asks_nothing() {
+        let asked = Message::assistant("Shall the cabin be wood or brick?");
+        for answer in ["Let me sleep on it.", "Hm, let's not decide that today.", "I have to ask my brother first."] {
+            let talk = [asked.clone(), Message::user(answer), Message::assistant("Take your time.")];
+            assert_eq!(open(&talk), ["Shall the cabin be wood or brick?"], "{answer}");
+        }
+        assert_eq!(open(&[asked, Message::user("Brick."), Message::assistant("Noted.")]), [""; 0]);
+        assert_eq!(open(&[Message::user("Could you always give prices with tax?")]), [""; 0]);
     }
 
     #[test]

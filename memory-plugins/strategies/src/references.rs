@@ -7,7 +7,7 @@ use crate::{
     phrases::{Phrases, phrase_lists},
     sentences::sentences,
     spoken::{asks, offset, spoken, spoken_lines},
-    standing::{corrects_value, is_labelled_change, is_labelled_open},
+    standing::{asks_for_rule, corrects_value, is_labelled_change, is_labelled_open},
     words::{Word, keys, words},
 };
 
@@ -16,7 +16,13 @@ phrase_lists! {
     UNANSWERED_PHRASES = "i don't know yet | i do not know yet | i'm not sure yet | i am not sure yet | not sure yet | \
         i'll get back to you | i will get back to you | i'll let you know | i will let you know | i can't say yet | \
         i cannot say yet | i can't tell yet | i cannot tell yet | ask me later | remains to be seen | \
-        not decided yet | ich weiß es noch nicht | das weiß ich noch nicht";
+        not decided yet | let me think about it | let me think about that | let me sleep on it | let me sleep on that | \
+        i'll sleep on it | i'll think about it | i'll think about that | i'll have to think about it | \
+        i need to think about it | let's not decide that today | let's not decide that yet | let's not decide that now | \
+        can't decide that today | can't decide that yet | can't decide that now | let's decide that later | \
+        let's leave that open | let's park that | let's park it | i'll have to ask | i have to ask | i need to ask | \
+        i let that simmer | need to let that simmer | ich weiß es noch nicht | das weiß ich noch nicht | \
+        ich muss darüber schlafen";
     /// Phrases of people who leave their own question open.
     UNDECIDED_PHRASES = "don't know yet | do not know yet | not sure yet | ask me later | ask me again | ask me next | \
         remains to be seen | not decided yet | haven't decided | have not decided | to be decided | i'll tell you later | \
@@ -38,7 +44,9 @@ pub fn questions(text: &str) -> Vec<Range<usize>> {
         let at = offset(text, sentence);
         at..at + sentence.len()
     };
-    spoken(text).filter(|sentence| asks(sentence)).filter(has_matter).map(range).collect()
+    // "Could you always give both units?" is a rule, which no answer ends.
+    let is_question = |sentence: &&str| asks(sentence) && !asks_for_rule(sentence);
+    spoken(text).filter(is_question).filter(has_matter).map(range).collect()
 }
 
 /// True if an answer with this text leaves the question open: "I don't know yet."

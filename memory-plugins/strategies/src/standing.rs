@@ -10,12 +10,12 @@ mod superseded;
 
 use std::ops::Range;
 
-use self::{announcing::Announced, decisions::decided, rules::is_rule, sentence::Sentence};
+use self::{announcing::Announced, decisions::decided, sentence::Sentence};
 use crate::{
     goal::is_of_date,
     phrases::word_lists,
     sentences::whole_sentences,
-    spoken::{asks, offset, spoken, spoken_lines},
+    spoken::{asks, offset, sentence_at, spoken, spoken_lines},
     terms::is_common,
     title::is_small_talk,
     words::{Form, Word, words},
@@ -80,14 +80,36 @@ pub struct Standing {
     restored: Box<[u64]>,
     /// True if the statement revokes or changes an earlier one: "no longer", "instead".
     changes: bool,
+    /// Keys of the names in the subject, other than its first word.
+    names: Box<[u64]>,
     /// True if the statement takes back whatever was said shortly before: "scratch that".
     takes_back: bool,
+    /// True if the statement ends the last rule: "Forget that rule."
+    ends_rule: bool,
+    /// True for a revocation that names what stands instead: "No Postgres after all, MySQL."
+    restates: bool,
+    /// Words that a revocation that can only answer what is open must share with it: "Storage: S3."; 0 for any other.
+    answers: usize,
+    /// True for the second of two rules in one sentence: "Stop apologizing, and show diffs instead of files."
+    is_second: bool,
     /// True if the statement is negative.
     negates: bool,
     /// True for a decision that is a story of what somebody did: "I chose headphones".
     is_told: bool,
     /// True for an item of a list under a label.
     is_listed: bool,
+    /// True for a rule that says that it holds on: "From now on no closing without a tag."
+    is_firm: bool,
+}
+
+impl Standing {
+    /// Number of its sentence in the text of its message, from 1. The second of two statements in one sentence has one
+    /// beyond the last sentence, so that no two statements share theirs.
+    #[must_use]
+    pub fn sentence(&self, text: &str) -> u32 {
+        let own = sentence_at(text, usize::try_from(self.at).unwrap_or(usize::MAX));
+        if self.is_second { own + sentence_at(text, usize::MAX) } else { own }
+    }
 }
 
 /// Speaker of a message, who determines which statements count.
@@ -183,14 +205,34 @@ fn all_standing(text: &str, speaker: Speaker) -> Vec<Standing> {
                 found.extend(item.map(|item| Standing { is_listed: true, ..item }));
             } else {
                 listed = None;
-                found.extend(of_sentence(text, sentence, speaker));
+                let said = of_sentence(text, sentence, speaker);
+                let is_rule = said.as_ref().is_some_and(|said| said.kind == StandingKind::Instruction);
+                match halves(text, sentence, speaker).filter(|_| is_rule) {
+                    Some(halves) => found.extend(halves),
+                    None => found.extend(said),
+                }
             }
-            if found.len() == MOST {
+            if found.len() >= MOST {
+                found.truncate(MOST);
                 return found;
             }
         }
     }
     found
+}
+
+/// The two rules of a sentence: "Stop apologizing, and show diffs instead of files."
+fn halves(text: &str, sentence: &str, speaker: Speaker) -> Option<[Standing; 2]> {
+    let (end, order) = rules::second(&Sentence::of(sentence))?;
+    let first = of_sentence(text, sentence.get(..end)?, speaker)?;
+    let order = Sentence::of(order);
+    let second = said(StandingKind::Instruction, text, &order, order.whole()?, None)?;
+    (first.kind == StandingKind::Instruction).then_some([first, Standing { is_second: true, ..second }])
+}
+
+/// True if a sentence asks for something that holds on, as a rule does: "Could you always give both units?"
+pub(crate) fn asks_for_rule(sentence: &str) -> bool {
+    rules::is_asked(&Sentence::of(sentence))
 }
 
 /// True if a sentence is labelled as a change: "Moved: go-live is 24 November."
@@ -270,18 +312,27 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     if announcing::is_reported(sentence) {
         return None;
     }
-    if speaker == Speaker::User && is_rule(sentence) {
+    if speaker == Speaker::User
+        && let Some(order) = &rules::order(sentence)
+    {
         // A rule is kept whole, because a part that is cut off might limit it.
-        let rule = said(StandingKind::Instruction, text, sentence, sentence.whole()?, None)?;
-        return Some(Standing { is_conditional: announcing::is_conditional(sentence), ..rule });
+        let rule = said(StandingKind::Instruction, text, order, order.whole()?, None)?;
+        let ends_rule = announcing::ends_rule(&sentence.keys);
+        let is_firm = rules::is_firm(order);
+        return Some(Standing { is_conditional: announcing::is_conditional(order), ends_rule, is_firm, ..rule });
     }
     if let Some(part) = decided(sentence) {
         let decision = said(StandingKind::Decision, text, sentence, part, None)?;
         return Some(Standing { is_told: decisions::is_told(sentence), ..decision });
     }
     if sentence.words.len() < FEWEST_WORDS {
-        // "Undo that."
-        return announcing::takes_back(&sentence.keys).then(|| change(text, sentence, &sentence.words)).flatten();
+        if decisions::answers(sentence) > 0 {
+            return doubt(text, sentence);
+        }
+        // "Undo that.", "Scrap Oracle."
+        let is_over = |found: Announced| found.kind == StandingKind::Revocation;
+        let is_change = announcing::takes_back(&sentence.keys) || announcing::announced(sentence).is_some_and(is_over);
+        return is_change.then(|| change(text, sentence, &sentence.words)).flatten();
     }
     let allowed = announcing::allowed(sentence);
     if !allowed.is_empty() {
@@ -296,12 +347,13 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     if kind == StandingKind::Revocation {
         let (before, behind) = sentence.words.split_at(at);
         let others: Vec<Word<'_>> = before.iter().chain(behind.iter().skip(length)).copied().collect();
-        return change(text, sentence, &others);
+        return Some(Standing { restates: decisions::restates(sentence), ..change(text, sentence, &others)? });
     }
     let part = sentence.part(at)?;
     let after = sentence.words.iter().skip(at + length).filter(|word| part.contains(&word.at)).count();
     // "I prefer" is incomplete, "This is to be decided" is not.
-    if after < fewest_behind(kind) {
+    let is_complete = announcing::is_complete(sentence.keys.get(at..at + length).unwrap_or_default());
+    if after < fewest_behind(kind) && !is_complete {
         return doubt(text, sentence);
     }
     // "I prefer short answers."
@@ -333,6 +385,9 @@ fn said(
     let all = sentence.words.iter().enumerate();
     let named = all.filter(|(index, word)| !phrase.contains(index) && within(word)).map(|(_, word)| *word);
     let named: Vec<Word<'_>> = named.filter(|word| !NO_SUBJECTS.contains(&word.key)).collect();
+    // "We're vegetarians."
+    let is_bare = kind == StandingKind::Preference && subject(&named).is_empty();
+    let named = if is_bare { sentence.words.clone() } else { named };
     let inside: Vec<u64> = sentence.words.iter().filter(|word| within(word)).map(|word| word.key).collect();
     // "March 1, 2025 it is." does not say what is then.
     let is_date = |word: &&Word<'_>| !is_of_subject(word) || is_of_date(word);
@@ -343,7 +398,9 @@ fn said(
     let standing = made(kind, offset(text, sentence.text) + part.start, part.len(), terms, [&inside, &sentence.keys])?;
     // "Dental appointments are 45, not 30." has no word of change.
     let corrects = kind == StandingKind::Decision && announcing::corrects(sentence);
-    Some(Standing { changes: standing.changes || corrects, ..standing })
+    let is_name = |word: &&Word<'_>| word.at > 0 && matches!(word.form, Form::Capital | Form::Identifier);
+    let names = named.iter().filter(is_name).filter(|word| is_of_subject(word)).map(|word| word.key).collect();
+    Some(Standing { changes: standing.changes || corrects, names, ..standing })
 }
 
 /// A decision for a date, with the sentence behind it that says for what: "26 May it is. Final launch date, at last."
@@ -364,13 +421,23 @@ fn dated(text: &str, sentence: &Sentence<'_>, named: &[Word<'_>]) -> Option<Stan
 
 /// A revocation, if a sentence without a statement changes an earlier one or casts doubt on it.
 fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
-    let changes = announcing::corrects(sentence) || announcing::takes_back(&sentence.keys);
+    let keys = &sentence.keys;
+    let changes = announcing::corrects(sentence) || announcing::takes_back(keys) || announcing::ends_rule(keys);
     let is_short = sentence.words.len() <= DOUBT;
     // "I'm stuck on a graph and not sure how to go on, can you help?" shares words with a rule and changes nothing.
     let is_request = asks(sentence.text) || sentence.requests_behind(0) || rules::requests(sentence.text);
-    let may_change = sentence.words.len() <= CHANGE && (changes || announcing::ends(&sentence.keys));
+    let may_change =
+        sentence.words.len() <= CHANGE && (changes || announcing::ends(keys) || !announcing::over(keys).is_empty());
     let is_meant = !is_request && (may_change || is_short && announcing::doubts(&sentence.keys));
-    Some(Standing { changes, ..is_meant.then(|| change(text, sentence, &sentence.words)).flatten()? })
+    let answers = decisions::answers(sentence);
+    if !is_meant && answers == 0 {
+        return None;
+    }
+    let words = announcing::doubted(sentence, &sentence.words);
+    let restates = decisions::restates(sentence);
+    let answers = if is_meant { 0 } else { answers };
+    let around = things(&sentence.words).into();
+    Some(Standing { changes: changes && is_meant, restates, answers, around, ..change(text, sentence, &words)? })
 }
 
 /// A revocation by a whole sentence that states nothing itself; `words` may denote its subject.
@@ -427,12 +494,20 @@ fn made(
         changes: kind == StandingKind::Revocation || announcing::changes(all),
         takes_back: announcing::takes_back(all),
         negates: announcing::negates(inside),
+        names: Box::default(),
+        ends_rule: announcing::ends_rule(all),
+        restates: false,
+        answers: 0,
+        is_second: false,
         is_told: false,
         is_listed: false,
+        is_firm: false,
     })
 }
 
 #[cfg(test)]
 mod certain;
+#[cfg(test)]
+mod talk;
 #[cfg(test)]
 mod tests;

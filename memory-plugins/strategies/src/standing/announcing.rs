@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use super::{StandingKind, sentence::Sentence};
 use crate::{
     cues::has_negation,
+    goal::is_of_date,
     phrases::{Phrases, phrase_lists, word_lists},
     terms::is_common,
-    words::{KeySet, Word, key},
+    words::{Form, KeySet, Word, key},
 };
 
 /// Phrases separated by `|`, matched word by word; case and the kind of apostrophe are ignored.
@@ -17,7 +18,8 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
         "i prefer | i'd prefer | i would prefer | we prefer | i now prefer | i actually prefer | i'd rather not | \
          i would rather not | i'd rather have | i'd rather use | i'd rather keep | i'm not a fan of | \
          i am not a fan of | my preference | my preferred | i can't stand | i cannot stand | i'm allergic | i am allergic | \
-         i'm vegan | i'm vegetarian | i'm a vegan | i'm a vegetarian | i can't eat | i don't eat | i don't drink | \
+         i'm vegan | i'm vegetarian | i'm a vegan | i'm a vegetarian | \
+         we're vegan | we're vegetarian | we are vegan | we are vegetarian | i'm against | i am against | i can't eat | i don't eat | i don't drink | \
          i don't like | i do not like | i no longer like | i no longer prefer | i no longer want | i hate | i dislike | \
          ich bevorzuge | ich hätte lieber | je préfère | prefiero",
     ),
@@ -27,7 +29,9 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
          has not been decided | is not decided yet | not yet decided | is still undecided | are still undecided | \
          we still need to decide | i still need to decide | we still have to decide | i still have to decide | \
          is an open question | to be decided | tbd | is unresolved | still unresolved | \
-         is still open | are still open | i don't know yet whether | i don't know yet if | we don't know yet whether | \
+         is still open | are still open | i need to find out if | i need to find out whether | we need to find out if | \
+         we need to find out whether | i haven't figured out | we haven't figured out | i have to think about whether | \
+         i'll have to think about whether | weiß noch nicht ob | wissen noch nicht ob | i don't know yet whether | i don't know yet if | we don't know yet whether | \
          we don't know yet if | we don't know yet who | we don't know yet which | we don't know yet how | \
          ist noch offen | noch nicht entschieden",
     ),
@@ -59,7 +63,7 @@ word_lists! {
         retired sold closed abgelehnt zurückgezogen gestrichen remplacé abandonné annulé";
     /// Words that cast doubt on the subject of a short sentence.
     DOUBTS = "expensive declined refused mistake regret gone dead broken failed fails moving off out rather false untrue mad \
-        weder place";
+        weder";
     /// First words of a condition, what may precede them, and subjects of a condition at the end of a rule.
     IFS = "if when whenever wenn falls sobald si quand lorsque cuando";
     BEFORE_CONDITIONS = "and but also so please remember und aber bitte";
@@ -77,6 +81,11 @@ word_lists! {
     MOMENTARY = "yet today tonight tomorrow lol haha uh um uhm hm mm";
     /// Words for a thing that only the talk around knows: "the clunky one".
     POINTED = "one ones thing things part bit moment memory time day";
+    /// Words of a refusal of the moment: "I'd rather not pour acid into a machine".
+    OF_MOMENT = "a an the this that it them now yet today again";
+    /// Things that are open as a door is: "The shop is still open."
+    OPENED = "wound window shop store door gate restaurant bar café cafe pharmacy museum bakery supermarket kitchen \
+        pool office library bottle file tab eye mouth road border";
     /// Verbs of a wish that is stated: "My preference is".
     STATES = "is are remains would ist";
     /// Texts of a model: a wish about them is a rule.
@@ -85,6 +94,14 @@ word_lists! {
     SAYS = "says said told tells wrote writes claims claimed recommends recommended suggests suggested sagt sagte meint";
     /// Speakers who may repeat their own rule: "As I said, never push to main."
     SPEAKERS = "i we ich wir";
+    /// Base forms of these verbs, which order something unless somebody says it: "never suggest it".
+    ORDERED = "say tell write claim recommend suggest";
+    MANY = "they people you we i guys";
+    /// Verbs of a task with a text behind a colon: "Translate: always use tabs."
+    TASKS = "translate fix rephrase proofread rewrite summarize summarise paraphrase shorten improve edit reword spellcheck \
+        übersetze korrigiere";
+    /// Words before the verb of a saying: "my gran used to say".
+    SAYING = "used to always often would once like";
     ALLOWED = "fine ok okay allowed welcome";
     AGAIN = "now again";
 }
@@ -113,9 +130,39 @@ phrase_lists! {
     STAYS = "stay with | staying with | stick with | sticking with | bleiben bei";
     RETURNS = "back to | zurück zu";
     /// Phrases that take back whatever was said shortly before.
+    /// Phrases that take back the last rule.
+    ENDS_RULE = "forget that rule | forget this rule | forget the rule | forget my rule | drop that rule | drop this rule | \
+        drop the rule | ignore that rule | ignore the rule | ignore this rule | scrap that rule | scrap the rule | \
+        scratch that rule | cancel that rule | never mind that rule | never mind the rule | forget that instruction | \
+        ignore that instruction | drop that instruction | vergiss die regel | vergiss diese regel";
+    /// Beginnings of what is to be kept in mind.
+    REMEMBER = "please remember | remember | please remember that | remember that | please note | keep in mind | \
+        please keep in mind | bitte merk dir";
+    /// Phrases of what was pleasant, and is over.
+    WAS_NICE = "was so nice | was so good | was so great | was so fun | was so much fun | was really nice | was really good | \
+        was really great | was great fun | was very nice | was lovely | was fantastic | was wonderful | was delicious";
+    /// Phrases of songs and sayings.
+    OF_SONGS = "in the song | the song goes | it goes | da dum | la la | the saying | the proverb | as they say | so they say";
     TAKES_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | \
         take it back | new decision | after all | forget that | on second thought | never mind | changed my mind | \
         changed our minds | we took it back | doch nicht | doch lieber";
+}
+
+/// Place of a thing wished for in so many words: "I want window seats.", "Please remember: I want a desk."
+fn wanted(sentence: &Sentence<'_>) -> Option<Announced> {
+    /// Maximum words of a thing.
+    const THING: usize = 3;
+    let keys = &sentence.keys;
+    let at = keys.windows(2).position(|pair| pair == [key("i"), key("want")])?;
+    let behind = sentence.words.get(at + 2..)?;
+    let is_kept =
+        REMEMBER.at(keys).any(|(length, ())| length == at) && behind.first().is_some_and(|word| word.text != "to");
+    let is_plural = |word: &Word<'_>| word.text.ends_with('s') && !word.text.ends_with("ss");
+    let is_thing = at == 0
+        && (2..=THING).contains(&behind.len())
+        && behind.last().is_some_and(is_plural)
+        && behind.iter().all(|word| !is_common(word) && !OUTPUTS.contains(&word.key));
+    (is_kept || is_thing).then_some(Announced { kind: StandingKind::Preference, at, length: 2 })
 }
 
 /// An announcing phrase in a sentence.
@@ -131,7 +178,7 @@ pub(super) struct Announced {
 /// The announcing phrase of the highest-ranking kind in a sentence; the first of equals.
 pub(super) fn announced(sentence: &Sentence<'_>) -> Option<Announced> {
     let keys = &sentence.keys;
-    let mut best: Option<Announced> = None;
+    let mut best: Option<Announced> = wanted(sentence);
     for at in 0..keys.len() {
         let from = keys.get(at..).unwrap_or_default();
         let begins = (at == 0).then(|| BEGINNINGS.at(from));
@@ -140,6 +187,10 @@ pub(super) fn announced(sentence: &Sentence<'_>) -> Option<Announced> {
             let is_denied = *kind == StandingKind::Open
                 && (at.checked_sub(1).is_some_and(|before| has_negation(keys.get(before..at).unwrap_or_default()))
                     || keys.get(..at).unwrap_or_default().iter().any(|key| HEDGES.contains(key)));
+            let is_door = *kind == StandingKind::Open
+                && keys.get(at..at + length).is_some_and(|keys| keys.ends_with(&[key("still"), key("open")]))
+                && keys.get(..at).unwrap_or_default().iter().any(|key| OPENED.contains(key));
+            let is_denied = is_denied || is_door;
             let is_quoted = at > 0 && sentence.words.get(at).is_some_and(|word| sentence.is_quoted(word));
             if !is_denied && !is_quoted && best.is_none_or(|known| *kind < known.kind) {
                 best = Some(Announced { kind: *kind, at, length });
@@ -159,37 +210,70 @@ pub(super) fn goes_back(keys: &[u64]) -> bool {
     GOES_BACK.are_in(keys)
 }
 
-/// True for reported speech: "My colleague told me: never use ORMs.", "The docs say: always call close()."
+/// True for reported speech: "My colleague told me: never use ORMs.", "Always wear sunscreen, my gran used to say."
 pub(super) fn is_reported(sentence: &Sentence<'_>) -> bool {
     /// Maximum words before the verb, and between it and the mark before what is said.
     const SPEAKER: usize = 5;
     const LISTENER: usize = 4;
     let keys = &sentence.keys;
     let is = |at: usize, set: &KeySet| keys.get(at).is_some_and(|key| set.contains(key));
-    let is_plural = |at: usize| sentence.words.get(at).is_some_and(|word| word.text.ends_with('s'));
-    let orders = |at: usize| sentence.words.get(at).is_some_and(|word| word.text == "say") && !is_plural(at - 1);
+    let is_plural = |at: usize| {
+        sentence.words.get(at).is_some_and(|word| word.text.ends_with('s') && !word.text.eq_ignore_ascii_case("always"))
+    };
+    // "Never suggest it", but not "They suggest".
+    let orders = |at: usize| {
+        let is_base = sentence.words.get(at).is_some_and(|word| !word.text.ends_with('s')) && is(at, &ORDERED);
+        is_base && !is_plural(at - 1) && !is(at - 1, &MANY)
+    };
     let told = |at: &usize| is(*at, &SAYS) && !orders(*at);
     let told = (1..keys.len().min(SPEAKER + 1)).find(told);
-    told.is_some_and(|at| {
+    let is_before = told.is_some_and(|at| {
         let repeats = is(at - 1, &SPEAKERS)
             && sentence.words.get(at + 1).is_some_and(|next| next.text == "you" || sentence.is_after_comma(next));
         let is_told = |word: &Word<'_>| sentence.is_after_comma(word);
         !repeats && sentence.words.iter().skip(at + 1).take(LISTENER).any(is_told)
-    })
+    });
+    let has_quotation = [": \"", ": “", ": „", ": «"].iter().any(|begin| sentence.text.contains(begin));
+    let task = sentence.text.split_once(": ").map(|(head, _)| crate::words::keys(head)).unwrap_or_default();
+    let is_material = task.len() <= SPEAKER + 1 && task.iter().any(|word| TASKS.contains(word));
+    // "When you write Python for me, use type hints."
+    let is_before = is_before && !keys.first().is_some_and(|first| IFS.contains(first));
+    is_before || is_material || has_quotation || ends_reported(sentence) || OF_SONGS.are_in(keys)
+}
+
+/// True if what is said is followed by who says it: "You should always floss, my dentist says."
+fn ends_reported(sentence: &Sentence<'_>) -> bool {
+    /// Maximum words of the speaker and the verb.
+    const TAG: usize = 6;
+    let Some(comma) = sentence.words.iter().rposition(|word| sentence.is_after_comma(word)) else { return false };
+    let tag = sentence.keys.get(comma..).unwrap_or_default();
+    let listener = usize::from(tag.last().is_some_and(|last| [key("me"), key("us")].contains(last)));
+    let Some((verb, speaker)) = tag.get(..tag.len() - listener).and_then(<[u64]>::split_last) else { return false };
+    let is_own = speaker.iter().any(|word| SPEAKERS.contains(word));
+    let is_speaker = !is_own && speaker.iter().any(|word| !SAYING.contains(word));
+    comma > 0 && tag.len() <= TAG && SAYS.contains(verb) && is_speaker
 }
 
 /// True for a preference that says what its speaker likes, in general: not "I don't like it", "I'd prefer not to yet".
 pub(super) fn is_lasting(sentence: &Sentence<'_>, announced: Announced) -> bool {
     let Announced { at, length, .. } = announced;
     let behind = sentence.keys.get(at + length..).unwrap_or_default();
-    let names = behind.first().is_some_and(|first| !NO_TASTES.contains(first));
+    let phrase = sentence.keys.get(at..at + length).unwrap_or_default();
+    let names = behind.first().map_or(is_complete(phrase), |first| !NO_TASTES.contains(first));
     let near = behind.get(..behind.len().min(4)).unwrap_or_default();
     let points = near.iter().any(|key| POINTED.contains(key));
     let is_momentary = behind.iter().any(|key| MOMENTARY.contains(key));
     // "How can my preference be used?" states none.
     let is_own = sentence.keys.get(at) == Some(&key("my"));
     let is_stated = !is_own || behind.iter().take(6).any(|key| STATES.contains(key));
-    names && !points && !is_momentary && is_stated
+    let is_refused =
+        sentence.keys.get(at + length - 1) == Some(&key("not")) && behind.iter().any(|key| OF_MOMENT.contains(key));
+    names && !points && !is_momentary && !is_refused && is_stated
+}
+
+/// True if a phrase says all: "I'm vegan."
+pub(super) fn is_complete(phrase: &[u64]) -> bool {
+    phrase.last().is_some_and(|last| [key("vegan"), key("vegetarian")].contains(last))
 }
 
 /// True for a wish about the texts of a model: "I prefer short answers."
@@ -245,6 +329,11 @@ pub(super) fn scrapped(sentence: &Sentence<'_>) -> Vec<u64> {
     named.map(|(_, word)| word.key).collect()
 }
 
+/// True if words with these keys take back the last rule: "Forget that rule, answer in English."
+pub(super) fn ends_rule(keys: &[u64]) -> bool {
+    ENDS_RULE.are_in(keys)
+}
+
 /// True if words with these keys take back whatever was said shortly before.
 pub(super) fn takes_back(keys: &[u64]) -> bool {
     TAKES_BACK.are_in(keys)
@@ -252,7 +341,31 @@ pub(super) fn takes_back(keys: &[u64]) -> bool {
 
 /// True if words with these keys may invalidate their subject: "Postgres is out.", "We are not hiring Tom."
 pub(super) fn doubts(keys: &[u64]) -> bool {
-    has_negation(keys) || keys.iter().any(|key| DOUBTS.contains(key))
+    has_negation(keys) || WAS_NICE.are_in(keys) || keys.iter().any(|key| DOUBTS.contains(key))
+}
+
+/// The words that a doubt is about: "The lock on my bike is broken" is about no row lock, and no date is in doubt.
+///
+/// A word before a noun belongs to that: "The gas bill isn't paid yet" is about a bill.
+pub(super) fn doubted<'w>(sentence: &Sentence<'_>, words: &[Word<'w>]) -> Vec<Word<'w>> {
+    let goes_on = |word: &Word<'_>| {
+        let next = sentence.words.iter().find(|next| next.at > word.at);
+        next.is_some_and(|next| {
+            let is_joined = sentence.text.get(word.at + word.text.len()..next.at) == Some(" ");
+            let is_verb = DOUBTS.contains(&next.key)
+                || ENDS.contains(&next.key)
+                || CHANGES.at(&[next.key]).next().is_some()
+                || has_negation(&[next.key])
+                || next.text.ends_with("ed");
+            is_joined && next.form == Form::Plain && word.form != Form::Figure && !is_common(next) && !is_verb
+        })
+    };
+    let is_ordinal = |word: &Word<'_>| {
+        ["st", "nd", "rd", "th"]
+            .iter()
+            .any(|end| word.text.strip_suffix(end).is_some_and(|figure| figure.chars().all(|c| c.is_ascii_digit())))
+    };
+    words.iter().filter(|word| !is_of_date(word) && !is_ordinal(word) && !goes_on(word)).copied().collect()
 }
 
 /// True if words with these keys end their subject: "The hall in Linz burnt down."

@@ -23,19 +23,27 @@ phrase_lists! {
         let's change it | i switched to | we switched to | we're switching to | let's switch to | we're moving to | \
         we signed off on | the decision is | the final decision is | i made up my mind on | it was decided | wir haben beschlossen | \
         wir haben entschieden | wir haben uns entschieden | ich habe entschieden | ich habe mich entschieden | \
-        wir nehmen | wir bleiben bei | on a décidé | nous avons décidé | hemos decidido | he decidido";
+        wir nehmen | nehmen wir | wir bleiben bei | wir bleiben erst mal bei | bleiben wir bei | on a décidé | nous avons décidé | hemos decidido | he decidido";
     /// Phrases of use, which state a decision if a name follows: "We use Redis for the queue."
     USED = "we're dropping | we are dropping | we use | we'll use | we will use | let's use | we take | we'll take | we will take | let's take | \
-        wir verwenden | wir nutzen";
+        we keep | we stay at | we'll stay at | we will stay at | we're staying at | let's do | let's run | \
+        let's keep | let's start with | let's book | let's rent | let's call it | wir verwenden | wir nutzen";
     /// Phrases at the beginning of a sentence that put something away, for which another thing may follow.
     PUT_AWAY = "forget | scratch | scrap | drop | ditch | on second thought | change of plan | change of plans | \
         i changed my mind | i've changed my mind | we changed our minds | i take that back | no wait | doch lieber";
     /// Verbs of a move, behind which the new value follows.
-    MOVES = "moved to | postponed to | rescheduled to | pushed to | brought forward to | verschoben auf | verlegt auf";
+    MOVES = "moved to | moved back to | is back at | postponed to | rescheduled to | pushed to | brought forward to | verschoben auf | verlegt auf";
     /// Verbs between a new thing and the old one.
     REPLACES = "replaces | is replaced by | are replaced by | will be replaced by | ersetzt";
     /// Phrases at the beginning of a sentence that change something.
-    CHANGED = "change it to | change that to | back to";
+    CHANGED = "change it to | change that to | make that | let's make it | make it | back to";
+    /// Endings of a sentence that decides on what it names: "Yes, steam oven, decided."
+    SETTLED = "decided | settled | taken | we decided | that's decided | that's settled | beschlossen | abgemacht";
+    /// Endings of a sentence that keeps or ends what it names: "OK, nginx stays."
+    STAYS = "stays | wins";
+    /// Idioms with the words of a decision.
+    IDIOMS = "go with the flow | go with it | just kidding | only kidding | let's do lunch | let's keep going | let's keep in touch | \
+        let's try again | let's run through | let's start with you | let's start with me | in touch";
     /// Phrases of somebody who has not decided for certain.
     UNSURE = "not sure if | not sure whether | unsure | reconsider | reconsidering | having doubts | having second thoughts | \
         still deciding | on the fence | right decision | right call | right choice | trying to decide | deciding whether | \
@@ -52,15 +60,21 @@ phrase_lists! {
     PAST = "yesterday | last night | last week | last month | last year | last summer | last weekend | this morning | days ago | \
         weeks ago | months ago | years ago | back then | at that time | the other day | gestern | letzte woche | \
         last job | previous job | old job | last company | old company | previous company | former company | \
-        last team | previous team | last project | previous project | today i decided | today we decided | some time ago | a while ago | as a child | when i was | growing up";
+        last team | previous team | last project | previous project | today i decided | today we decided | once upon | once it | some time ago | a while ago | as a child | when i was | growing up";
     /// Phrases behind a decision that make it depend on something.
     DEPENDS = "only if | if the | if it | if they | if we | if he | if she | if you | if that | unless | provided that | \
-        depending on | as long as | assuming | in case | falls | sofern";
+        if legal | depending on | as long as | assuming | in case | falls | sofern";
     /// Phrases before a reason, which is no subject.
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
+    /// Phrases of what is put in the place of something.
+    INSTEAD = "instead | instead of | rather than | statt | anstatt | stattdessen";
+    SWITCHED = "we switched from | we switch from | we moved from | we're switching from | i switched from | i moved from";
+    UNNEEDED = "we don't need | we do not need | we won't need | i don't need";
+    /// Phrases of a change that is not made yet.
+    HEDGES_OF_CHANGE = "maybe | perhaps | might | could | should | would | not sure | thinking of | thinking about | if";
     /// Agreement that is no decision: "I know how it is."
     TURNS_OF_PHRASE = "as it is | how it is | that it is | like it is | where it is | is it is | than it is | so it is | \
-        all it is | which it is | time it is | indeed it is | yes it is | yep it is | yeah it is | sure it is | no it is";
+        all it is | course it is | which it is | time it is | indeed it is | yes it is | yep it is | yeah it is | sure it is | no it is";
 }
 
 word_lists! {
@@ -77,7 +91,7 @@ word_lists! {
     UNITS = "second minute hour day week month quarter year night euro dollar pound cent percent time people person \
         stunde tag woche monat jahr";
     /// Words after which a decision has no content: "We decided that already."
-    NAMES_NOTHING = "this it already so not against those these them your yours which what how whether if \
+    NAMES_NOTHING = "this it another some again more you already so not against those these them your yours which what how whether if \
         something anything everything nothing";
     /// Words between a phrase and its content: "We decided that", "We agreed on".
     LEADS_ON = "to on that for";
@@ -92,6 +106,18 @@ word_lists! {
     MOVE_VERBS = "move postpone push delay reschedule shift";
     /// First words of what somebody did, not of what is decided: "I moved to".
     PEOPLE = "i we he she they you who";
+    /// Words after "so no" that leave nothing out.
+    NO_THINGS = "problem worries idea need rush hurry doubt chance luck wonder surprise matter way harm";
+    /// Persons whom somebody goes with.
+    FAMILY = "mum mom mother dad father wife husband son daughter sister brother friend friends parents kids boss gut";
+    /// Words of a mood before "it is", and of a vehicle's place, which decide nothing.
+    MOODS = "cold hot warm cool wet dry dark bright late early loud quiet beautiful lovely nice good bad great sad funny \
+        strange weird true wonderful amazing whatever easy hard simple cute pretty small big fun";
+    PLACES = "platform gate terminal track gleis";
+    /// Words of a sentence that only judges.
+    JUDGES = "is are was were costs cost has have had ist sind war";
+    /// Words of people who decide: "We do dark blue instead of sage."
+    DECIDERS = "we we're we'll we've let's i i'll i'm wir nehmen";
     /// Words that an agreement on a thing does not have: "Okay, see you then."
     TELLS = "i you he she they we me us see talk until till tomorrow later back what how why that this such when \
         if as was were just only right now and but because even not don't there here ah oh uh um";
@@ -111,15 +137,26 @@ const VALUE: usize = 2;
 
 /// The bytes of the decision in a sentence.
 pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
-    if UNSURE.are_in(&sentence.keys) || PAST.are_in(&sentence.keys) || is_of_history(sentence) {
+    if UNSURE.are_in(&sentence.keys)
+        || PAST.are_in(&sentence.keys)
+        || is_of_history(sentence)
+        || is_story(sentence)
+    {
         return None;
     }
-    let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
+    let is_settled =
+        agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence) || settles(sentence);
     if !asks(sentence.text) && is_settled {
         return sentence.whole();
     }
     let (at, length) = stated(sentence)?;
     let behind = sentence.keys.get(at + length..).unwrap_or_default();
+    let is_of_person = behind.iter().take(2).any(|word| FAMILY.contains(word));
+    let is_conditional =
+        behind.windows(2).any(|pair| matches!(pair, [even, of] if *of == key("if") && *even != key("even")));
+    if is_of_person || is_conditional {
+        return None;
+    }
     let is_reversed = behind.iter().any(|key| REVERSED.contains(key)) || announcing::takes_back(behind);
     if is_reversed || DEPENDS.are_in(behind) || !has_subject(sentence, at + length) {
         return None;
@@ -136,13 +173,21 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     }
 }
 
+/// True for an idiom, and for what was done once: "I decided to learn the harp once."
+fn is_story(sentence: &Sentence<'_>) -> bool {
+    IDIOMS.are_in(&sentence.keys) || sentence.keys.last() == Some(&key("once"))
+}
+
 /// True for a year long gone: "It was decided in 1949 that Bonn would be the capital."
 fn is_of_history(sentence: &Sentence<'_>) -> bool {
-    let is_year = |text: &str| text.len() == 4 && text.starts_with('1') && text.chars().all(|c| c.is_ascii_digit());
-    sentence
-        .words
-        .windows(2)
-        .any(|pair| matches!(pair, [before, year] if before.key == key("in") && is_year(year.text)))
+    let is_year =
+        |text: &str| text.len() == 4 && text.starts_with(['1', '2']) && text.chars().all(|c| c.is_ascii_digit());
+    let is_told = || TOLD.are_in(&sentence.keys);
+    // "In 2019 we decided …", but not "We decided to open in 2027".
+    let is_past = |at: usize, year: &str| year.starts_with('1') || at < 2 && is_told();
+    sentence.words.windows(2).enumerate().any(|(at, pair)| {
+        matches!(pair, [before, year] if before.key == key("in") && is_year(year.text) && is_past(at, year.text))
+    })
 }
 
 /// True if a decision is a story of what somebody did, as in "I chose headphones", and is not put as a decision for others.
@@ -245,21 +290,116 @@ fn is_first(sentence: &Sentence<'_>, at: usize) -> bool {
     sentence.keys.get(..at).unwrap_or_default().iter().all(|key| LEADS.contains(key))
 }
 
-/// True for an agreement on a thing: "Agreed, REST then.", "ok seven.io for the texts it is then".
+/// True for an agreement on a thing: "Agreed, REST then.", "ok seven.io for the texts it is then", "Postgres it is, not
+/// MySQL."
 fn agrees(sentence: &Sentence<'_>) -> bool {
+    /// Maximum words of a thing before "it is" and a comma.
+    const THING: usize = 6;
     let keys = &sentence.keys;
+    let it_is = keys.windows(2).position(|pair| pair == [key("it"), key("is")]);
+    let then_behind = |at: usize| usize::from(keys.get(at) == Some(&key("then")));
+    // "Postgres it is then, no MySQL."
+    let tail = it_is.map(|at| at + 2 + then_behind(at + 2)).filter(|tail| {
+        let is_separate = sentence.words.get(*tail).is_some_and(|word| sentence.is_after_comma(word));
+        let is_compared = keys.get(*tail) == Some(&key("the"));
+        is_separate && !is_compared && *tail <= THING + 3
+    });
+    let keys = tail.and_then(|tail| keys.get(..tail)).unwrap_or(keys);
     let then = usize::from(keys.last() == Some(&key("then")));
     let body = keys.get(..keys.len() - then).unwrap_or_default();
     let is_it = body.ends_with(&[key("it"), key("is")]) && !TURNS_OF_PHRASE.are_in(keys);
     let begins = keys.first().is_some_and(|first| AGREES.contains(first));
     let (from, to) = (usize::from(begins), body.len() - if is_it { 2 } else { 0 });
     let matter = sentence.words.get(from..to.max(from)).unwrap_or_default();
-    let says_more = matter.iter().any(|word| TELLS.contains(&word.key));
-    let is_short = !matter.is_empty() && matter.len() <= AGREEMENT && !sentence.text.ends_with('!');
+    let says_more = matter.iter().any(|word| TELLS.contains(&word.key) || is_it && MOODS.contains(&word.key));
+    let is_cheer = sentence.text.ends_with('!')
+        && !(is_it && matter.iter().any(|word| is_name(word) && word.at > 0 || is_name(word) && matter.len() == 1));
+    let is_short = !matter.is_empty() && matter.len() <= AGREEMENT && !is_cheer;
     let has_matter = || matter.iter().any(|word| is_name(word) || is_it && !is_common(word));
     // "seven.io then."
     let is_named = then == 1 && matter.len() == 1 && matter.iter().all(|word| word.form == Form::Identifier);
     (is_it || begins && then == 1 || is_named) && is_short && !says_more && has_matter()
+}
+
+/// True if a sentence ends with what settles it: "Steam oven, decided.", "OK, nginx stays.", or leaves something out: "so
+/// no car".
+fn settles(sentence: &Sentence<'_>) -> bool {
+    /// Maximum words of what is kept or left out.
+    const THING: usize = 4;
+    let (words, keys) = (&sentence.words, &sentence.keys);
+    let ends_with = |phrases: &Phrases<()>| {
+        (0..keys.len())
+            .find(|at| keys.get(*at..).is_some_and(|end| phrases.at(end).any(|(length, ())| length == end.len())))
+    };
+    let names = |words: &[Word<'_>]| words.iter().any(|word| !is_common(word));
+    let tells = |words: &[Word<'_>]| words.iter().any(|word| TELLS.contains(&word.key));
+    let points = |words: &[Word<'_>]| words.iter().any(|word| POINTS.contains(&word.key));
+    let decided =
+        ends_with(&SETTLED).filter(|at| *at > 0 && words.get(*at).is_some_and(|word| sentence.is_after_comma(word)));
+    if let Some(matter) = decided.and_then(|at| words.get(..at)) {
+        return matter.len() <= AGREEMENT && names(matter) && !tells(matter) && !points(matter);
+    }
+    let begin = keys.iter().position(|key| !LEADS.contains(key)).unwrap_or(0);
+    if let Some(matter) = ends_with(&STAYS).and_then(|at| words.get(begin..at)) {
+        return (1..=THING - 2).contains(&matter.len())
+            && names(matter)
+            && !tells(matter)
+            && !matter.iter().any(|word| POINTS.contains(&word.key));
+    }
+    // "parking is a nightmare, so no car"
+    let no = words.iter().rposition(|word| word.key == key("no")).filter(|no| *no > 0);
+    let behind = no.and_then(|no| words.get(no + 1..)).unwrap_or_default();
+    let leads = no.and_then(|no| words.get(no - 1)).is_some_and(|lead| {
+        [key("so"), key("then")].contains(&lead.key) && (lead.at == 0 || sentence.is_after_comma(lead))
+    });
+    leads
+        && (1..=THING + 4).contains(&behind.len())
+        && behind
+            .first()
+            .is_some_and(|first| !is_common(first) && first.form != Form::Figure && !NO_THINGS.contains(&first.key))
+        && !tells(behind)
+}
+
+/// Number of words that a sentence must share with what is open, to answer it: "Storage: S3."; 0 if it answers nothing.
+pub(super) fn answers(sentence: &Sentence<'_>) -> usize {
+    /// Maximum words of an answer, of its topic, and of a choice.
+    const ANSWER: usize = 8;
+    const TOPIC: usize = 3;
+    let (words, keys) = (&sentence.words, &sentence.keys);
+    if asks(sentence.text) || words.len() > ANSWER || !words.iter().any(|word| !is_common(word)) {
+        return 0;
+    }
+    let topic = sentence.text.split_once(": ").map(|(topic, _)| topic.split_whitespace().count());
+    let is_choice = words.len() <= TOPIC + 1 && keys.last() == Some(&key("then"));
+    let is_settled = SETTLED.at(keys.get(keys.len().saturating_sub(2)..).unwrap_or_default()).next().is_some();
+    if topic.is_some_and(|topic| topic <= TOPIC) || is_choice || is_settled {
+        return 1;
+    }
+    let states = [key("will"), key("be")];
+    let is_now = keys.last() == Some(&key("now")) && keys.iter().any(|word| [key("is"), key("are")].contains(word));
+    let is_needless = UNNEEDED.at(keys).next().is_some();
+    if is_now || is_needless || keys.windows(2).any(|pair| pair == states) { 2 } else { 0 }
+}
+
+/// True if a sentence that ends something names what stands instead: "No Postgres after all, MySQL.", "Not gas but
+/// induction."
+pub(super) fn restates(sentence: &Sentence<'_>) -> bool {
+    let (words, keys) = (&sentence.words, &sentence.keys);
+    if asks(sentence.text) || HEDGES_OF_CHANGE.are_in(keys) {
+        return false;
+    }
+    let names = |words: &[Word<'_>]| words.iter().any(|word| !is_common(word));
+    let comma = words.iter().rposition(|word| sentence.is_after_comma(word)).filter(|comma| *comma > 0);
+    let behind = comma.and_then(|comma| words.get(comma..)).unwrap_or_default();
+    let is_told =
+        |words: &[Word<'_>]| words.iter().any(|word| JUDGES.contains(&word.key) || POINTS.contains(&word.key));
+    if !behind.is_empty() && behind.len() <= REPLACEMENT && names(behind) && !is_told(behind) {
+        return true;
+    }
+    let decides = keys.iter().any(|word| DECIDERS.contains(word));
+    let but = keys.iter().position(|word| *word == key("but"));
+    let contrasts = keys.contains(&key("not")) && but.and_then(|but| words.get(but + 1..)).is_some_and(names);
+    decides && INSTEAD.are_in(keys) || contrasts || SWITCHED.are_in(keys)
 }
 
 /// True if a thing takes the place of another: "Forget Kafka, NATS instead.", "NATS replaces Kafka."
@@ -277,14 +417,29 @@ fn replaces(sentence: &Sentence<'_>) -> bool {
     !is_doubtful(sentence, at) && before.is_some_and(is_name) && words.get(at + length).is_some_and(is_name)
 }
 
-/// True if a date or another value is moved: "The launch is postponed to 3 May."
+/// True if a date or another value is moved: "The launch is postponed to 3 May.", "The release moves to the 14th."
 pub(super) fn moves(sentence: &Sentence<'_>) -> bool {
+    let keys = &sentence.keys;
     let told = sentence.find(&MOVES).filter(|(at, _)| {
-        let before = at.checked_sub(1).and_then(|before| sentence.keys.get(before));
-        before.is_some_and(|key| !PEOPLE.contains(key))
+        let before = at.checked_sub(1).and_then(|before| keys.get(before));
+        // "My meeting moved to 3" is news of the day.
+        before.is_some_and(|key| !PEOPLE.contains(key)) && keys.first() != Some(&key("my"))
     });
-    let Some((at, length)) = told.or_else(|| moves_thing(sentence)) else { return false };
-    !is_doubtful(sentence, at) && sentence.words.iter().skip(at + length).take(VALUE).any(is_value)
+    let shifted = || {
+        let verb = sentence
+            .words
+            .windows(2)
+            .position(|pair| matches!(pair, [verb, to] if verb.text == "moves" && to.text == "to"));
+        verb.filter(|verb| *verb > 0 && !is_person(sentence, verb - 1)).map(|verb| (verb, 2))
+    };
+    let Some((at, length)) = told.or_else(shifted).or_else(|| moves_thing(sentence)) else { return false };
+    let values = sentence.words.get(at + length..).unwrap_or_default();
+    let is_placed = values.first().is_some_and(|first| PLACES.contains(&first.key));
+    !is_doubtful(sentence, at) && !is_placed && values.iter().take(VALUE).any(is_value)
+}
+
+fn is_person(sentence: &Sentence<'_>, at: usize) -> bool {
+    sentence.keys.get(at).is_some_and(|key| PEOPLE.contains(key))
 }
 
 /// Keys of the thing that a sentence moves to a date.
@@ -328,6 +483,13 @@ pub(super) fn corrects_value(sentence: &Sentence<'_>) -> bool {
             && behind.get(..but).is_some_and(|words| words.iter().any(is_value))
             && behind.get(but + 1..).is_some_and(old)
     });
+    // "It's not 1911 any more, I moved it to 1913"
+    let over = words.get(not + 2..).unwrap_or_default();
+    let is_over = ["any more", "anymore"].iter().any(|end| {
+        let rest = behind.first().and_then(|old| sentence.text.get(old.at + old.text.len()..));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(end))
+    });
+    let moved = is_over && behind.first().is_some_and(is_value) && over.iter().any(is_value);
     let hypothetical = words.iter().take(not).any(|word| HEDGES.contains(&word.key));
-    !hypothetical && (replaced || contrasted && not <= AGREEMENT)
+    !hypothetical && (replaced || moved || contrasted && not <= AGREEMENT)
 }

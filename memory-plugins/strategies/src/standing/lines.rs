@@ -19,7 +19,7 @@ const FRAME: usize = 3;
 /// Maximum words of lines of which one denies the other; a longer sentence denies anything.
 const DENIED: usize = 10;
 /// Maximum distance in messages to which "I take that back" applies.
-const NEAR: u64 = 8;
+const NEAR: u64 = 4;
 /// Node after which a conversation without a model is a meeting.
 const MEETING: u64 = 40;
 /// Nodes after which the weight of a decision is halved.
@@ -38,11 +38,12 @@ pub struct StandingLine {
     mask: u64,
 }
 
-/// Messages that say something else than a line; none if it was only said again or put in doubt.
+/// Messages that say something else than a line or put it in doubt; none if it was only said again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Replaced {
     /// The first one, and the byte offset of its statement.
     first: Option<(NodeId, u32)>,
+    /// The newest one that does not only doubt it.
     newest: Option<NodeId>,
 }
 
@@ -64,7 +65,7 @@ impl StandingLine {
         self.replaced.and_then(|replaced| replaced.first)
     }
 
-    /// True if a later statement says the same or casts doubt on it, and none says something else.
+    /// True if a later statement says the same, and none says something else or casts doubt on it.
     #[must_use]
     pub fn is_left_out(&self) -> bool {
         self.replaced.is_some_and(|replaced| replaced.first.is_none())
@@ -79,8 +80,11 @@ impl StandingLine {
     fn add_replacement(&mut self, by: &Self) {
         let replaced = self.replaced.get_or_insert_default();
         let is_doubt = by.standing.kind == StandingKind::Revocation && !by.standing.changes;
-        if !is_doubt && !by.repeats(&self.standing) {
-            replaced.first = Some(replaced.first.map_or(by.place(), |first| first.min(by.place())));
+        if by.repeats(&self.standing) {
+            return;
+        }
+        replaced.first = Some(replaced.first.map_or(by.place(), |first| first.min(by.place())));
+        if !is_doubt {
             replaced.newest = replaced.newest.max(Some(by.node));
         }
     }
@@ -92,6 +96,9 @@ impl StandingLine {
         }
         let Standing { kind, changes, negates, ref terms, .. } = self.standing;
         let has_all = || other.terms.iter().all(|term| terms.contains(term));
+        // "Use spaces, not tabs." has all words of "Use tabs, not spaces."
+        let again = || terms.iter().filter(|term| other.terms.contains(term)).eq(other.terms.iter());
+        let has_all = || has_all() && (!negates || again());
         !changes && kind == other.kind && negates == other.negates && has_all()
     }
 
@@ -111,9 +118,28 @@ impl StandingLine {
         older.first_replaced_by().filter(|(node, _)| *node < self.node && again())
     }
 
-    /// False if an older line is not near and has no term of this one.
-    fn may_replace(&self, older: &Self) -> bool {
-        self.mask & older.mask != 0 || self.node.get() - older.node.get() <= NEAR
+    /// True if this statement, which ends an older decision and names what stands instead, is a decision itself, or one
+    /// on what was open: "No Postgres after all, MySQL.", "Storage: S3."
+    fn settles(&self, older: &Self) -> bool {
+        let is_mere = self.standing.kind == StandingKind::Revocation;
+        let of_kind = match older.standing.kind {
+            StandingKind::Decision => self.standing.changes && self.standing.restates,
+            StandingKind::Open => self.standing.answers > 0,
+            _ => false,
+        };
+        is_mere && of_kind
+    }
+
+    /// True if this statement takes back whatever was said last, and an older one is near enough: "Scratch that."
+    fn takes_back(&self, older: &Self) -> bool {
+        let (new, old) = (&self.standing, &older.standing);
+        let is_near = self.node.get() - older.node.get() <= NEAR && self.place() > older.place();
+        match old.kind {
+            StandingKind::Instruction => new.ends_rule && self.speaker == older.speaker,
+            StandingKind::Decision => new.takes_back && !new.ends_rule && is_near,
+            StandingKind::Preference => new.takes_back && !new.ends_rule && is_near && self.speaker == older.speaker,
+            _ => false,
+        }
     }
 }
 
@@ -142,9 +168,14 @@ impl StandingLines {
             let newer: Vec<_> = newer.filter(|newer| newer.takes_the_place_of(&line)).cloned().collect();
             newer.iter().for_each(|newer| line.add_replacement(newer));
             let older = self.places().rev().skip_while(|(_, other)| other.node > node).take(COMPARED);
-            let older = older.filter(|(_, older)| line.may_replace(older));
             let over: Vec<_> =
                 older.filter(|(_, older)| line.takes_the_place_of(older)).map(|(place, _)| place).collect();
+            // A statement that takes back what it does not name is about the last one alone.
+            let last = if over.is_empty() || line.standing.ends_rule { self.taken_back_by(&line) } else { None };
+            let over: Vec<_> = over.into_iter().chain(last).collect();
+            if over.iter().any(|place| self.at(*place).is_some_and(|older| line.settles(older))) {
+                line.standing.kind = StandingKind::Decision;
+            }
             // "Back to SQLite" ends what ended SQLite.
             let over: Vec<_> = over.into_iter().chain(self.ended_by(&line)).collect();
             for (chunk, at) in over {
@@ -153,6 +184,17 @@ impl StandingLines {
             }
             self.insert(line);
         }
+    }
+
+    fn at(&self, (chunk, at): (usize, usize)) -> Option<&StandingLine> {
+        self.chunks.get(chunk)?.get(at)
+    }
+
+    /// Chunk and place of the last statement, if a line takes it back without naming it.
+    fn taken_back_by(&self, line: &StandingLine) -> Option<(usize, usize)> {
+        let older = self.places().rev().skip_while(|(_, other)| other.node > line.node).take(COMPARED);
+        let mut older = older.filter(|(_, older)| older.replaced.is_none());
+        older.find(|(_, older)| line.takes_back(older)).map(|(place, _)| place)
     }
 
     /// Chunks and places of the statements that ended what a line says stands again.
@@ -285,7 +327,8 @@ impl StandingLines {
         let is_meeting = !self.has_model && self.last() > MEETING;
         let is_talk = !self.has_model && self.iter().zip(self.iter().skip(1)).any(|(a, b)| a.speaker != b.speaker);
         self.iter().filter(move |line| {
-            let is_to_a_person = is_meeting && line.standing.kind == StandingKind::Instruction;
+            let is_to_a_person =
+                is_meeting && line.standing.kind == StandingKind::Instruction && !line.standing.is_firm;
             // Between people "we decided to buy groceries" is a story.
             let is_story = is_talk && line.standing.is_told;
             line.standing.kind != StandingKind::Revocation && !is_to_a_person && !is_story
@@ -348,19 +391,14 @@ fn confirms(new: &Standing, old: &Standing) -> bool {
 /// True if a line replaces an older one, which the same speaker said if it `is_own`.
 fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let (new, old) = (&newer.standing, &older.standing);
-    if new.kind == StandingKind::Revocation && new.terms.is_empty() {
-        // "I take that back." has no subject and applies to recent lines.
-        return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
+    if new.answers > 0 {
+        let shared = new.terms.iter().filter(|term| old.terms.contains(term)).count();
+        return old.kind == StandingKind::Open && shared > 0 && shared >= new.answers.min(old.terms.len());
     }
     if confirms(new, old) {
         return is_own && new.kind == old.kind;
     }
     let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
-    // Within a message, a statement takes back only earlier parts of the same message.
-    let reaches = if new.at == 0 { NEAR } else { 0 };
-    if may_be_over && new.takes_back && newer.node.get() - older.node.get() <= reaches {
-        return true;
-    }
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
@@ -371,7 +409,10 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     // "I prefer tests on paper, and I'm practicing …" may share with the rest of a long sentence alone.
     let is_about = new.kind == StandingKind::Revocation || shared > 0;
     let is_changed = new.changes && is_about && 3 * named >= old.terms.len();
-    let is_doubted = new.kind == StandingKind::Revocation && 2 * named >= old.terms.len();
+    // A doubt names the whole subject, two words of it, or the name in it: "Tom declined."
+    let has_name = new.around.iter().any(|term| old.names.contains(term)) && old.terms.len() <= 2;
+    let is_all = named == old.terms.len() || named > 1 && 2 * named >= old.terms.len() || has_name;
+    let is_doubted = new.kind == StandingKind::Revocation && shared > 0 && is_all;
     let is_same_kind = new.kind == old.kind || new.kind == StandingKind::Revocation && is_own;
     if may_be_over && named > 0 && (is_over && is_same_kind || is_changed || is_doubted) {
         return true;
@@ -408,8 +449,10 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let says_again = at_least(4, 3 * most);
     // A rule is replaced only by one with mostly the same subject.
     let matter = if old.kind == StandingKind::Instruction { most } else { fewest };
-    let turns = new.negates != old.negates && at_least(2, matter) && most <= DENIED;
     let is_decided_again = (new.kind, old.kind) == (StandingKind::Decision, StandingKind::Decision);
+    // "So no car" is about São Martinho, but denies no "São Martinho it is".
+    let turned = if is_decided_again { most } else { matter };
+    let turns = new.negates != old.negates && at_least(2, turned) && most <= DENIED;
     let changed = (new.changes || is_settled) && at_least(2, matter) || is_decided_again && at_least(2, most);
     // One value differs and the rest is equal.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;

@@ -61,10 +61,13 @@ word_lists! {
     ORDERS = "run ask check test lint format review update show tell confirm commit add write use keep answer reply \
         respond give remind warn name mention say skip send list put include explain quote cite translate summarize \
         suggest";
+    /// Words of a label before orders: "A few requests:"
+    ANNOUNCES = "request wish thing favour favor note rule remember mind bitte regel wunsch";
     /// Texts that a sentence like "All texts must be in British English" is about.
     TEXTS = "text answer reply response message comment code function file commit name variable date amount number \
         test query sql document email figure price module";
     EVERY = "all every each any";
+    PREPOSITIONS = "on at for from of";
     /// Words between a text and its style: "Comments in English".
     LINKS = "in as under without";
 }
@@ -94,7 +97,8 @@ phrase_lists! {
         make sure to never | make sure you always | make sure you never | make sure that you always | \
         make sure that you never | it is important that you never | it is important that you always | \
         it's important that you never | it's important that you always | i don't want you to | i do not want you to | \
-        i want you to always | i want you to never | ich möchte dass du immer | ich möchte nicht dass du";
+        i want you to always | i want you to never | i need you to be | i want you to be | i'd like you to be | \
+        i need you to always | i need you to never | ich möchte dass du immer | ich möchte nicht dass du";
     /// Phrases of orders at the beginning of a sentence.
     AT_THE_BEGINNING = "you must | you mustn't | you must not | you must never | you must always | you should always | \
         you should never | we must not | we mustn't | we must never | we must always | do not | do not ever | don't ever | \
@@ -102,11 +106,26 @@ phrase_lists! {
     /// Orders about answers at the beginning of a sentence.
     ANSWERS = "answer only in | reply only in | respond only in | ask before | ask me before | address me | answer in | reply in | respond in | answer with at most | keep answers | keep your answers | \
         keep the answers | keep replies | keep your replies | keep the replies | keep responses | keep your responses | \
-        use only | only use | stop using | stop answering | stop replying | stop writing | stop giving | stop adding | \
+        keep it under | keep them under | use only | only use | stop using | stop apologizing | stop apologising | stop repeating | stop answering | stop replying | stop writing | stop giving | stop adding | \
         stop asking | stop calling | stop including | stop showing | stop suggesting | remember that i | no more | \
         forget what i said | merk dir | nenn mich | antworte auf | antworte immer | antworte bitte | schreib immer | \
         schreibe immer | du kannst mich duzen | réponds en | réponds toujours | n'utilise jamais | ne propose jamais | \
         responde en | responde siempre";
+    /// Beginnings of a request of somebody, which is a rule before "always", "never" and "stop".
+    ASKED_OF_YOU = "could you | can you | would you | could we | could you please | can you please | would you please | \
+        könntest du | kannst du";
+    /// Phrases before an order, and beginnings of a sentence that lead to one.
+    LEADS = "btw | before that | first of all | by the way | fyi | also please | one more thing | one last thing | another thing | one other thing | übrigens";
+    SERIOUS = "serious for | seriously | actually | honestly | oh and";
+    /// Conditions about what a model does.
+    WORKS = "when you write | when you answer | when you suggest | when you recommend | when you give | when you name | \
+        when you show | when you list | when you translate | when you quote | whenever you write | whenever you suggest | \
+        whenever you answer | wenn du schreibst | wenn du antwortest";
+    /// Orders about the length of answers, if "at most" follows.
+    KEPT_TO = "keep it to | keep them to | keep that to";
+    AT_MOST = "at most | max | maximum | or less | or fewer";
+    /// Phrases of rules that bind people, too.
+    FIRM = "from now on | so from now on | and from now on | ab jetzt | ab sofort | von jetzt an | please always | please never | bitte immer | bitte nie | under no circumstances";
     /// Phrases of repetition.
     EACH_TIME = "before each | before every | before any | after each | after every";
     /// Phrases that make an order a remark to a person.
@@ -116,6 +135,8 @@ phrase_lists! {
 
 /// Maximum words of a sentence like "No emojis please."
 const SHORT: usize = 8;
+/// Maximum words that lead to an order.
+const LEAD: usize = 10;
 /// Maximum words of a cheer like "Never give up!"
 const CHEER: usize = 6;
 /// Maximum words of "in lower case" and the like.
@@ -124,8 +145,73 @@ const IN_STYLE: usize = 4;
 const FEWEST: usize = 3;
 const FEWEST_OF_STYLE: usize = 2;
 
+/// The part of a sentence that is an instruction that holds on: without "by the way" or "One more thing:".
+pub(super) fn order<'a>(sentence: &Sentence<'a>) -> Option<Sentence<'a>> {
+    let from = |word: &Word<'_>| sentence.text.get(word.at..).map(Sentence::of);
+    let begin = begin_behind_lead(sentence);
+    if is_asked(sentence) || is_rule(sentence) {
+        return Some(Sentence::of(sentence.text));
+    }
+    let order = from(sentence.words.get(begin).filter(|_| begin > 0)?)?;
+    (is_asked(&order) || is_rule(&order)).then_some(order)
+}
+
+/// Index of the first word behind what leads to an order: "btw", "A few requests:", "Forget that rule,"; 0 without one.
+fn begin_behind_lead(sentence: &Sentence<'_>) -> usize {
+    let keys = &sentence.keys;
+    let openers = keys.iter().position(|key| !OPENERS.contains(key)).unwrap_or(0);
+    let lead = LEADS.at(keys.get(openers..).unwrap_or_default()).map(|(length, ())| openers + length).max();
+    if lead.is_some() {
+        return lead.unwrap_or(0);
+    }
+    let mark = |at: &usize| sentence.words.get(*at).is_some_and(|word| sentence.is_after_comma(word));
+    let Some(mark) = (1..keys.len().min(LEAD + 1)).find(mark) else { return 0 };
+    let before = sentence.words.get(mark).and_then(|word| sentence.text.get(..word.at)).unwrap_or_default();
+    let announces = before.trim_end().ends_with(':')
+        && keys.get(..mark).is_some_and(|lead| lead.iter().any(|key| ANNOUNCES.contains(key)));
+    let ends = keys.get(..mark).is_some_and(super::announcing::ends_rule);
+    if announces || ends || SERIOUS.are_in(keys.get(..mark).unwrap_or_default()) { mark } else { 0 }
+}
+
+/// True for a request that holds on: "Could you always give both units?", "Can you please stop using emojis?"
+pub(super) fn is_asked(sentence: &Sentence<'_>) -> bool {
+    let begin = begin(sentence);
+    let keys = sentence.keys.get(begin..).unwrap_or_default();
+    let Some(length) = ASKED_OF_YOU.at(keys).map(|(length, ())| length).max() else { return false };
+    let please = usize::from(keys.get(length).is_some_and(|key| PLEASE.contains(key)));
+    let is_polite = please > 0 || keys.iter().take(length).all(|word| *word != key("can") && *word != key("would"));
+    let next = keys.get(length + please);
+    let verb = sentence.words.get(begin + length + please + 1);
+    let is_free = verb.is_some_and(|verb| !REMARKS.contains(&verb.key) && !tells(verb));
+    let stops = next == Some(&key("stop")) && verb.is_some_and(|verb| verb.text.ends_with("ing"));
+    let holds = is_polite && next.is_some_and(|next| FOREVER.contains(next) || *next == key("not")) && is_free;
+    let is_of_moment = sentence.keys.iter().any(|key| MOMENTS.contains(key)) || CHEERS.are_in(&sentence.keys);
+    (stops || holds) && !is_of_moment && keys.len() >= FEWEST + length
+}
+
+/// True for a rule that says that it holds on, which binds also people: "From now on, no closing without a tag."
+pub(super) fn is_firm(sentence: &Sentence<'_>) -> bool {
+    FIRM.at(&sentence.keys).next().is_some()
+}
+
+/// The end of the first of two orders in a sentence, and the second: "Stop apologizing, and show diffs, not files."
+pub(super) fn second<'a>(sentence: &Sentence<'a>) -> Option<(usize, &'a str)> {
+    let is_limited =
+        sentence.find(&DURATIONS).is_some_and(|(at, _)| at <= begin(sentence)) || ASKED.are_in(&sentence.keys);
+    let and = sentence.words.windows(2).find_map(|pair| {
+        let [and, verb] = pair else { return None };
+        let orders = ORDERS.contains(&verb.key) || STYLE_VERBS.contains(&verb.key) || DONT.contains(&verb.key);
+        (and.text == "and" && sentence.is_after_comma(and) && orders).then_some((and, verb))
+    });
+    let (and, verb) = and.filter(|_| !is_limited)?;
+    let first = sentence.text.get(..and.at)?.trim_end().trim_end_matches(',');
+    let second = sentence.text.get(verb.at..)?;
+    let is_whole = Sentence::of(second).words.len() >= FEWEST && order(&Sentence::of(first)).is_some();
+    is_whole.then_some((first.len(), second))
+}
+
 /// True if a sentence is an instruction that holds on.
-pub(super) fn is_rule(sentence: &Sentence<'_>) -> bool {
+fn is_rule(sentence: &Sentence<'_>) -> bool {
     if asks(sentence.text) || is_remark(sentence) {
         return false;
     }
@@ -147,7 +233,7 @@ pub(super) fn requests(sentence: &str) -> bool {
     let sentence = Sentence::of(sentence);
     let begin = begin(&sentence);
     let from = sentence.keys.get(begin..).unwrap_or_default();
-    asks(sentence.text) && REQUESTS.at(from).next().is_some()
+    asks(sentence.text) && REQUESTS.at(from).next().is_some() && !is_asked(&sentence)
 }
 
 /// True if a rule names its duration, its condition, or what it always holds for.
@@ -178,6 +264,11 @@ fn lasts(sentence: &Sentence<'_>) -> bool {
         let ordering = if at <= begin { at + length } else { begin };
         let is_ours = at <= begin && sentence.keys.get(ordering) == Some(&key("we"));
         return is_at_an_end && (is_order(ordering) || is_ours);
+    }
+    if WORKS.at(sentence.keys.get(begin..).unwrap_or_default()).next().is_some() {
+        // "When you write SQL for me, use lower case."
+        let ordering = sentence.words.iter().find(|word| sentence.is_after_comma(word));
+        return ordering.is_some_and(|order| ORDERS.contains(&order.key) || FOREVER.contains(&order.key));
     }
     let Some((at, _)) = sentence.find(&ASKED) else {
         // "Whenever I send code, run the tests first."
@@ -214,11 +305,20 @@ fn is_ordered(sentence: &Sentence<'_>) -> bool {
     if let Some(length) = longest(&AT_THE_BEGINNING) {
         return is_free(begin + length, &NO_RULES);
     }
+    if longest(&KEPT_TO).is_some() {
+        return AT_MOST.are_in(from);
+    }
     if EACH_TIME.are_in(from) && from.first().is_some_and(|verb| ACTS.contains(verb)) {
         return true;
     }
     if let Some((at, length)) = sentence.find(&ANYWHERE) {
         return is_free(at + length, &NO_RULES);
+    }
+    // "No more DELETE on orders" is about the thing at hand.
+    let is_of_thing =
+        from.starts_with(&[key("no"), key("more")]) && from.iter().any(|word| PREPOSITIONS.contains(word));
+    if is_of_thing {
+        return false;
     }
     let is_named = from.starts_with(&[key("call"), key("me")])
         && sentence.words.get(begin + 2).is_some_and(|word| word.form == Form::Capital);
@@ -246,7 +346,8 @@ fn sets_style(sentence: &Sentence<'_>) -> bool {
 fn refuses(sentence: &Sentence<'_>) -> bool {
     let keys = &sentence.keys;
     let no = key("no");
-    let (first, second) = (keys.first(), keys.get(1));
+    let opener = usize::from(keys.first().is_some_and(|key| OPENERS.contains(key) && !PLEASE.contains(key)));
+    let (first, second) = (keys.get(opener), keys.get(opener + 1));
     let is_please = |key: Option<&u64>| key.is_some_and(|key| PLEASE.contains(key));
     let is_word = second.is_none_or(|key| NO_REFUSALS.contains(key));
     let is_known = second.is_some_and(|key| REFUSED.contains(key)) && keys.len() < SHORT;
