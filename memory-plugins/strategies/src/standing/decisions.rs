@@ -137,11 +137,7 @@ const VALUE: usize = 2;
 
 /// The bytes of the decision in a sentence.
 pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
-    if UNSURE.are_in(&sentence.keys)
-        || PAST.are_in(&sentence.keys)
-        || is_of_history(sentence)
-        || is_story(sentence)
-    {
+    if UNSURE.are_in(&sentence.keys) || PAST.are_in(&sentence.keys) || is_of_history(sentence) || is_story(sentence) {
         return None;
     }
     let is_settled =
