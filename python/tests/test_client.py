@@ -119,4 +119,4 @@ def test_other_commands_get_the_options_of_a_bridge_without_its_own(tmp_path):
     assert bridge.asks
     with Memory(tmp_path / "store", conversation="trip", words_only=True) as memory:
         said(memory)
-    assert bridge.run("list")["conversations"][0]["messages"] == 3
+    assert bridge.run("list")["conversations"][0]["nodes"] == 3
