@@ -31,7 +31,7 @@ class Store:
         return [line["message"] for line in lines if "node" in line]
 
     def conversations(self):
-        return [one["conversation"] for one in json.loads(self.run("--json", "list"))["conversations"]]
+        return [one["conversation"] for one in json.loads(self.run("--json", "list", "--archived"))["conversations"]]
 
     def write(self, name, value):
         path = self.root / name
