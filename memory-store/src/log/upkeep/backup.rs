@@ -160,7 +160,7 @@ fn backup_once(
             return Ok(None);
         }
         // Salts are read last: those of all segments are there by then.
-        let salts = salts(shared)?;
+        let salts = read_if_there(&*shared.media, &shared.directory.path.join(SALTS_FILE))?.unwrap_or_default();
         backup.check_keys(shared, &taken, Some((&ring, &salts)))?;
         backup.whole(RING_FILE, &ring)?;
         backup.whole(SALTS_FILE, &salts)?;
@@ -191,12 +191,11 @@ fn report(target: &Path) -> BackupReport {
     BackupReport { path, files: 0, bytes: 0, copied: 0, copied_bytes: 0, removed: 0, damage: Vec::new() }
 }
 
-/// The file of salts; empty if there is none.
-fn salts(shared: &Shared) -> Result<Vec<u8>, StoreError> {
-    let path = shared.directory.path.join(SALTS_FILE);
-    match shared.media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(io_error("read", &path)),
+/// The contents of a file; `None` if there is none.
+fn read_if_there(media: &dyn Media, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match media.open(path, Access::Read).and_then(|file| read_from(&*file, 0)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => Ok(Some(read.map_err(io_error("read", path))?)),
     }
 }
 

@@ -1,16 +1,13 @@
 //! Checks that the keys of a store or of a backup open its frames.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use memory_core::port::StoreError;
 
 use super::{
     Backup, Snapshot, image, is_next_to_log,
     manifest::{Entry, Manifest},
-    stored_path,
+    read_if_there, stored_path,
 };
 use crate::log::{
     failure::io_error,
@@ -20,7 +17,7 @@ use crate::log::{
         segment::{Segment, segment_number},
     },
     keys::{self, Keys, MasterKey, RING_FILE, SALTS_FILE, epoch_of, has_salt, slot_of},
-    media::{Access, Media, read_from},
+    media::{Access, Media},
     read::directory::{FORMAT_FILE, Format},
     state::damage::Damage,
     upkeep::rescue::RescueError,
@@ -140,7 +137,7 @@ impl Backup<'_> {
         let keys = match (ring?, salts?) {
             (None, _) => Keys::default(),
             (Some(ring), salts) => match shared.directory.keys.of_copies(&ring, &salts.unwrap_or_default()) {
-                // Its keys are locked by another master key: whoever has that opens all of it.
+                // The keys of the backup are locked by another master key, which opens all of it.
                 Err(StoreError::Key { .. }) => return Ok(0),
                 Err(StoreError::Damaged { .. }) => return Ok(u64::MAX),
                 opened => opened?,
@@ -189,11 +186,7 @@ pub(super) fn fault(
 /// A file of a backup that stands next to the log; `None` if the backup has none of the name.
 fn contents(media: &dyn Media, dir: &Path, manifest: &Manifest, name: &str) -> Result<Option<Vec<u8>>, RescueError> {
     let Some(entry) = manifest.files.iter().find(|entry| entry.path == name) else { return Ok(None) };
-    let path = dir.join(entry.stored());
-    match media.open(&path, Access::Read).and_then(|file| read_from(&*file, 0)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => Ok(Some(read.map_err(io_error("read", &path))?)),
-    }
+    Ok(read_if_there(media, &dir.join(entry.stored()))?)
 }
 
 /// The numbers of the segments of a backup, and the contents of each.
