@@ -90,7 +90,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The title, in brackets if nobody set it; empty without one.
+/// The title, in brackets if it is derived; empty without one.
 pub(super) fn title(listed: &ListedConversation) -> String {
     let shown = |title: &Title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() };
     listed.title.as_ref().map(shown).unwrap_or_default()

@@ -209,7 +209,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a search found.
+/// Hits of a search, and its news.
 pub(crate) struct Found<'a> {
     question: &'a str,
     hits: Vec<WithNeighbours>,

@@ -66,7 +66,7 @@ impl OpenQuestions {
             if is_model && (found.len() > 1 || text.trim_end().len() > range.end || is_offer(part)) {
                 continue;
             }
-            // What is said before a question leaves another one open.
+            // Doubts before a question leave another one open.
             let is_undecided = text.get(range.start..).is_some_and(is_undecided);
             let (statement, gist) = (Statement::of(node, part), Gist::of(part));
             self.asked.push(Asked { statement, gist, is_undecided, is_left_open: false });

@@ -170,7 +170,7 @@ impl StandingLines {
             let older = self.places().rev().skip_while(|(_, other)| other.node > node).take(COMPARED);
             let over: Vec<_> =
                 older.filter(|(_, older)| line.takes_the_place_of(older)).map(|(place, _)| place).collect();
-            // A statement that takes back what it does not name is about the last one alone.
+            // A statement that takes back what it does not name is about the last one only.
             let last = if over.is_empty() || line.standing.ends_rule { self.taken_back_by(&line) } else { None };
             let over: Vec<_> = over.into_iter().chain(last).collect();
             if over.iter().any(|place| self.at(*place).is_some_and(|older| line.settles(older))) {

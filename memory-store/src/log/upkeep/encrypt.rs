@@ -193,7 +193,7 @@ pub(crate) fn resume(store: &LogStore) -> Result<bool, StoreError> {
             tracing::warn!(%error, "a change of the store's encryption is not complete");
             Ok(false)
         }
-        // The store was decrypted, or encrypted anew, before the lease was free.
+        // The store was decrypted, or encrypted again, before the lease was free.
         Err(error) if keys::must_open_again(&error) => Ok(true),
         finished => finished,
     }
