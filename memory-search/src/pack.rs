@@ -11,6 +11,8 @@ use crate::Pairs;
 
 /// Maximum cost of the other message of a hit's question-answer pair, as a divisor of the budget.
 const BESIDE_PART: u64 = 50;
+/// Best hits whose question or answer is taken at any cost, from what all hits left of the budget.
+const PAIRED: usize = 4;
 /// Part of the budget that the turn between two taken ones may cost. A 40th lowered the evidence on two-person chats.
 const GAP_PART: u64 = 80;
 
@@ -121,8 +123,8 @@ pub struct TooLarge {
 /// The best hit comes first and is dropped only if it alone exceeds the budget. With a radius of 0 the others follow by
 /// value per token, in order of `1 / (5 + rank) / tokens^0.7`; with a larger radius by rank, and neighbours are dropped
 /// before the hit. A tool call and its results are never separated. With a radius of 0 a question brings its answer,
-/// and an answer its question, if these cost at most a 50th of the budget. Such partners count in the hit's value per
-/// token, and are dropped before the hit. A turn between two taken ones is taken if it costs at most an 80th. Hits of
+/// and an answer its question, if these cost at most a 50th of the budget; those of the four best hits also at any cost,
+/// from what all hits leave. Such partners count in the hit's value per token, and are dropped before the hit. A turn between two taken ones is taken if it costs at most an 80th. Hits of
 /// several conversations compete for one budget. The heading of a conversation counts in the budget, but not in the
 /// value per token of its hits, because they share it. The result is deterministic.
 #[must_use]
@@ -139,6 +141,7 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
     for hit in others {
         packer.take(hit);
     }
+    packer.complete_pairs();
     Packed { runs: packer.runs(), tokens: packer.spent.tokens, characters: packer.spent.characters, too_large }
 }
 
@@ -151,10 +154,11 @@ pub fn reach(request: &PackRequest<'_>) -> Vec<(usize, NodeRange)> {
     // Each selected run fits the budget, at its own hit or at an earlier one.
     let fits = |cost: Cost| cost.tokens <= u64::from(request.max_tokens);
     let mut reached: BTreeMap<usize, Vec<NodeRange>> = BTreeMap::new();
-    for &hit in request.ranked.iter().filter(|&&hit| packer.is_free(hit)) {
+    for (rank, &hit) in request.ranked.iter().enumerate().filter(|&(_, &hit)| packer.is_free(hit)) {
+        let dearest = if rank < PAIRED { u64::from(request.max_tokens) } else { packer.dearest_beside() };
         let widest = packer.widest(hit, fits).map_or_else(|| packer.widened(hit, 0), |(run, _)| run);
         let gaps = packer.cheap_beside(hit.0, widest);
-        reached.entry(hit.0).or_default().extend(packer.beside(hit).into_iter().chain(gaps).chain([widest]));
+        reached.entry(hit.0).or_default().extend(packer.paired(hit, dearest).into_iter().chain(gaps).chain([widest]));
     }
     let merged = reached.into_iter().map(|(source, runs)| (source, NodeRange::merge(runs)));
     merged.flat_map(|(source, runs)| runs.into_iter().map(move |run| (source, run))).collect()
@@ -243,7 +247,7 @@ impl<'a> Packer<'a> {
         let unit = |&node: &SourceNode| Unit {
             node,
             cost: self.cost(node.0, self.widened(node, 0)),
-            beside: self.beside(node),
+            beside: self.paired(node, self.dearest_beside()),
         };
         let mut units: Vec<_> = free.map(unit).collect();
         if self.request.radius == 0 {
@@ -309,11 +313,29 @@ impl<'a> Packer<'a> {
         self.spent = self.spent.plus(cost);
     }
 
-    /// The question that a hit answers, and its answer, each with tool calls and results, unless too expensive or shown
-    /// already.
-    fn beside(&self, (source, hit): SourceNode) -> Vec<NodeRange> {
+    /// Takes the question or the answer of the best hits, if there is room left: an answer without its question, and
+    /// the reverse, is the first that a reader misses.
+    fn complete_pairs(&mut self) {
+        for &hit in self.request.ranked.iter().take(PAIRED).filter(|&&hit| self.is_taken(hit)).collect::<Vec<_>>() {
+            for run in self.paired(hit, u64::MAX) {
+                let cost = self.cost(hit.0, run);
+                if self.is_affordable(cost) {
+                    self.spend(hit.0, run, cost);
+                    self.close_gaps(hit.0, run);
+                }
+            }
+        }
+    }
+
+    /// Maximum cost of what a hit brings along before the next hit is tried.
+    fn dearest_beside(&self) -> u64 {
+        u64::from(self.request.max_tokens) / BESIDE_PART
+    }
+
+    /// The question that a hit answers, and its answer, each with tool calls and results, unless they cost more than
+    /// `dearest` or are shown already.
+    fn paired(&self, (source, hit): SourceNode, dearest: u64) -> Vec<NodeRange> {
         let Some(part) = self.parts.get(source).filter(|_| self.request.radius == 0) else { return Vec::new() };
-        let dearest = u64::from(self.request.max_tokens) / BESIDE_PART;
         let others = part.source.pairs.beside(hit).map(|node| (source, node));
         let turns = others.filter(|&other| self.is_free(other)).map(|other| self.widened(other, 0));
         turns.filter(|&turn| self.cost(source, turn).tokens <= dearest).collect()

@@ -115,14 +115,23 @@ fn a_question_comes_with_its_answer_and_an_answer_with_its_question() {
 
 #[test]
 fn a_pair_is_parted_where_the_other_half_is_dear_or_does_not_fit_or_is_shown() {
-    let talk = [('q', 2), ('u', 22), SHORT];
-    check(&talk, &[1], (1_500, 0), &[], "1-2 for 40");
-    check(&talk, &[1], (1_499, 0), &[], "1 for 10");
-    check(&talk, &[2], (500, 0), &[], "1-2 for 40");
-    check(&talk, &[2], (499, 0), &[], "2 for 30");
-    check(&talk, &[1], (1_500, 0), &[run(2, 2)], "1 for 10");
+    let talk = [SHORT, SHORT, SHORT, SHORT, ('q', 2), ('u', 22)];
+    check(&talk, &[1, 2, 3, 4, 5], (1_500, 0), &[], "1-6 for 80");
+    check(&talk, &[1, 2, 3, 4, 5], (1_499, 0), &[], "1-5 for 50");
+    check(&talk, &[1, 2, 3, 4, 6], (500, 0), &[], "1-6 for 80");
+    check(&talk, &[5], (1_500, 0), &[run(6, 6)], "5 for 10");
     // The long message leaves room for the answer, but not for its question.
     check(&[('u', 472), ('q', 2), ('u', 12)], &[1, 3], (505, 0), &[], "1,3 for 500");
+}
+
+#[test]
+fn the_best_hits_are_paired_with_what_all_hits_leave() {
+    let talk = [('q', 2), ('u', 62), SHORT];
+    check(&talk, &[1], (90, 0), &[], "1-2 for 80");
+    check(&talk, &[2], (90, 0), &[], "1-2 for 80");
+    check(&talk, &[1], (79, 0), &[], "1 for 10");
+    check(&talk, &[1, 3], (89, 0), &[], "1,3 for 20");
+    check(&talk, &[1, 3], (90, 0), &[], "1-3 for 90");
 }
 
 #[test]
@@ -135,8 +144,8 @@ fn a_hit_is_worth_less_the_more_its_other_half_costs() {
 #[test]
 fn what_is_paired_with_a_call_comes_with_its_results() {
     let talk = [('q', 2), ('1', 2), ('r', 2), SHORT];
-    check(&talk, &[1], (1_000, 0), &[], "1-3 for 30");
-    check(&talk, &[1], (999, 0), &[], "1 for 10");
+    check(&talk, &[1], (30, 0), &[], "1-3 for 30");
+    check(&talk, &[1], (29, 0), &[], "1 for 10");
 }
 
 #[test]
