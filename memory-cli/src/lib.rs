@@ -33,6 +33,7 @@ pub mod json;
 mod markdown;
 mod news;
 mod output;
+mod sealed;
 mod target;
 mod terminal;
 

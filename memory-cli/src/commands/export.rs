@@ -28,6 +28,7 @@ use crate::{
     globals::Globals,
     open,
     output::{Output, counted},
+    sealed::Recipients,
     target::{Existing, Target},
     terminal,
 };
@@ -65,6 +66,8 @@ pub(crate) struct Args {
     /// The shape of the files: `memory` alone is whole, and is what `memory import` brings back exactly
     #[arg(long, value_parser = shape(), default_value = "memory")]
     format: Shape,
+    #[command(flatten)]
+    recipients: Recipients,
 }
 
 /// Written files.
@@ -140,7 +143,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             let mut targets = Vec::new();
             // All targets are checked first: nothing is written if one is refused.
             for id in ids {
-                let path = directory.join(format!("{id}.{extension}"));
+                let path = directory.join(format!("{id}.{extension}{}", args.recipients.extension()));
                 targets.push((id, Target::of(&path, existing)?, path));
             }
             if !directory.is_dir() {
@@ -148,7 +151,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                     .with_context(|| format!("cannot make {}", directory.display()))?;
             }
             for (id, target, path) in targets {
-                match to_file(args.format, &runtime, &id, target, output).await {
+                match to_file(args, &runtime, &id, target, output).await {
                     Ok(done) => exported.push((done, path)),
                     // The remaining conversations are still exported.
                     Err(error) if failure::code(&error) == failure::Code::Damaged => damaged.push(error),
@@ -161,7 +164,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             let target = path.as_deref().map(|path| Target::of(path, existing)).transpose()?;
             let is_file = target.as_ref().is_some_and(|target| !target.is_standard_output());
             let done = match target {
-                Some(target) => to_file(args.format, &runtime, &id, target, output).await?,
+                Some(target) => to_file(args, &runtime, &id, target, output).await?,
                 // A terminal must get nothing that could steer it: pages and Markdown hold no hidden characters.
                 None => write(args.format, &runtime, &id, &mut terminal::json_lines(), output).await?,
             };
@@ -201,14 +204,18 @@ fn without_loss(lost: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
 
 /// Writes a whole export to a regular file, or leaves the file unchanged.
 async fn to_file(
-    shape: Shape,
+    args: &Args,
     runtime: &Parts,
     id: &ConversationId,
     target: Target,
     output: Output,
 ) -> anyhow::Result<Done> {
     let mut file = target.begin()?;
-    let done = write(shape, runtime, id, &mut BufWriter::new(&mut file), output).await?;
+    let mut buffered = BufWriter::new(&mut file);
+    let mut sealed = args.recipients.seal(&mut buffered)?;
+    let done = write(args.format, runtime, id, &mut sealed, output).await?;
+    sealed.finish()?;
+    drop(buffered);
     file.finish()?;
     Ok(done)
 }

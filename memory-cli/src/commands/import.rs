@@ -32,12 +32,13 @@ use crate::{
     failure::Usage,
     globals::Globals,
     import::{
-        is_pipe,
+        is_pipe, is_stream,
         jsonl::{JsonlFile, ReadMessage},
     },
     news::{self, News},
     open,
     output::{Output, counted, grouped},
+    sealed::{Identities, is_sealed},
 };
 use exported::Restored;
 use format::Format;
@@ -73,6 +74,8 @@ pub(crate) struct Args {
     /// must be encrypted
     #[arg(long)]
     encrypt: bool,
+    #[command(flatten)]
+    identities: Identities,
     /// The longest line that is read
     #[arg(long, value_name = "MIB", default_value_t = ReadLimits::default().line >> 20,
           value_parser = clap::value_parser!(u64).range(1..=4096))]
@@ -101,6 +104,9 @@ impl CheckedFile {
     fn of(file: &Path, args: &Args, may_be_empty: bool, output: Output) -> anyhow::Result<Self> {
         refuse_utf16(file)?;
         let bar = output.bar("reading");
+        if !is_stream(file) && is_sealed(&format::beginning(file)) {
+            return Ok(Self::Memory(Box::new(args.identities.open(file, args.limits())?)));
+        }
         let checked = match Format::of(file, args.format)? {
             Format::Transcript(format) => {
                 Self::Transcripts(transcripts::check(file, format, args, may_be_empty, &bar)?)

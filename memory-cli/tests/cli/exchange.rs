@@ -226,3 +226,12 @@ fn seen(path: &str, id: &ConversationId, runtime: &tokio::runtime::Runtime) -> u
     let Ok(store) = LogStore::open_read_only(path) else { return 0 };
     runtime.block_on(store.conversation(id)).map_or(0, |state| state.nodes)
 }
+
+#[cfg(not(feature = "age"))]
+#[test]
+fn an_export_for_recipients_of_age_says_how_to_read_it() {
+    let store = Store::new();
+    let file = store.file("trip.age", "age-encryption.org/v1\n-> X25519 abc\n");
+    let error = store.fail(&["import", &file], 2);
+    assert!(error.contains("age --decrypt"), "{error}");
+}

@@ -63,6 +63,8 @@ mod resummarize;
 mod scope;
 #[cfg(target_os = "linux")]
 mod screens;
+#[cfg(feature = "age")]
+mod sealed;
 mod sessions;
 mod setup;
 mod standard_error;

@@ -25,7 +25,7 @@ const SETS: &[FeatureSet] = &[
     FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort"], is_compiled: false },
     FeatureSet {
         package: "memory-cli",
-        features: &["hnsw-rs"],
+        features: &["age", "hnsw-rs"],
         barred: &["aws", "reqwest", "rusqlite"],
         is_compiled: false,
     },

@@ -12,7 +12,7 @@ use memory_store::{ExchangeError, ExportFile};
 use memory_transcripts as transcripts;
 use serde_json::Value;
 
-use crate::import::is_stream;
+use crate::{import::is_stream, sealed::is_sealed};
 
 /// A format by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +43,22 @@ pub(super) fn exports(directory: &Path, given: Option<Format>) -> Result<Vec<Pat
             let is = |test: fn(&FileType) -> bool| kind.as_ref().is_ok_and(test);
             if is(FileType::is_dir) {
                 open.push(path);
-            } else if is(FileType::is_file)
-                && path.extension().is_some_and(|ending| ending == "jsonl")
-                && ExportFile::recognizes(&path)?
-            {
+            } else if is(FileType::is_file) && is_export(&path)? {
                 found.push(path);
             }
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// True if a file is an export of this program, encrypted or not.
+fn is_export(path: &Path) -> Result<bool, ExchangeError> {
+    match path.extension() {
+        Some(ending) if ending == "jsonl" => ExportFile::recognizes(path),
+        Some(ending) if ending == "age" => Ok(is_sealed(&beginning(path))),
+        _ => Ok(false),
+    }
 }
 
 impl Format {
