@@ -1,9 +1,10 @@
-//! The group `languages`: recall in twelve languages by words alone and by the model of a new store.
+//! The group `languages`: recall in twelve languages, by words and with the model that a store in other languages takes.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use memory::{Access, Config};
+use memory_embed::MULTILINGUAL_E5_SMALL;
 use memory_search::HybridRetriever;
 use pollster::block_on;
 
@@ -24,7 +25,15 @@ const KINDS: [(&str, &str); 3] =
 /// # Errors
 /// When the model is missing, or a search fails.
 pub(crate) fn measure(scratch: &Path) -> Result<Vec<Figure>> {
-    let opened = memory::parts::open(&Config::new(scratch.join("languages"), Access::Write))?;
+    let mut config = Config::new(scratch.join("languages"), Access::Write);
+    // An import into a new store chooses it by the language of the messages; here the store is still empty.
+    config.model = Some(MULTILINGUAL_E5_SMALL.name.to_owned());
+    let opened = memory::parts::open(&config)?;
+    ensure!(
+        opened.vectors.is_some(),
+        "the figures include the model: memory model fetch {}",
+        MULTILINGUAL_E5_SMALL.name
+    );
     let parts = EvalParts::of(&opened);
     let retriever = Arc::new(HybridRetriever::new(opened.store.clone(), None, None));
     let by_words = EvalParts { retriever, ..parts.clone() };
