@@ -6,6 +6,7 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     ffi::OsString,
+    num::NonZeroU32,
     path::{self, Path, PathBuf},
     time::Duration,
 };
@@ -122,6 +123,12 @@ pub(crate) struct GlobalArgs {
     /// A command of the shell that prints the key of an encrypted store: 32 bytes or 64 hexadecimal digits
     #[arg(long, value_name = "COMMAND", env = "MEMORY_KEY_COMMAND")]
     key_command: Option<String>,
+    /// The directory that mcp, bridge, watch and chat back the store up to while they run; with --owner they do not
+    #[arg(long, value_name = "DIR", env = "MEMORY_BACKUP_DIRECTORY", value_hint = ValueHint::DirPath)]
+    backup_directory: Option<PathBuf>,
+    /// How many hours after a backup the next one is due
+    #[arg(long, value_name = "HOURS", env = "MEMORY_BACKUP_INTERVAL_HOURS", default_value = "24")]
+    backup_interval_hours: NonZeroU32,
     /// How long to wait for another process that is writing to the store
     #[arg(long, value_name = "SECONDS", env = "MEMORY_LOCK_TIMEOUT", default_value_t = 10)]
     lock_timeout: u32,
@@ -318,6 +325,9 @@ impl Globals {
         config.configurations.clone_from(&self.configurations);
         config.plugins.clone_from(&self.args.plugins);
         config.lock_timeout = Duration::from_secs(self.args.lock_timeout.into());
+        // A backup has the conversations of all owners.
+        config.backup_directory = self.args.backup_directory.clone().filter(|_| self.args.owner.is_none());
+        config.backup_interval_hours = self.args.backup_interval_hours;
         config.key.clone_from(&self.key);
         config
     }

@@ -46,8 +46,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let stop = Stop::listen()?;
     let config = globals.config(Access::Write)?;
-    // A chat model writes summaries in the background of an open memory; nothing is embedded.
-    let memory = match config.asks_chat_model() {
+    // A chat model writes summaries and backups are made in the background of an open memory; nothing is embedded.
+    let memory = match config.asks_chat_model() || config.backup_directory.is_some() {
         true => Some(memory::Builder::of(config.clone().without_model()).open()?),
         false => None,
     };

@@ -709,3 +709,17 @@ fn an_export_of_documents_is_imported_as_notes() {
     let hits = store.json(&["search", "-c", "memory-notes", "Where is the hotel booked?"]);
     assert!(hits["hits"][0]["text"].as_str().unwrap().contains("Seagull"), "{hits:#}");
 }
+
+#[test]
+fn a_bridge_backs_its_store_up_where_a_directory_is_configured() {
+    let store = Store::new();
+    let backup = store.path("backup");
+    let mut bridge = Bridge::start(&["--store", &store.path("store"), "--words-only", "--backup-directory", &backup]);
+    bridge.ask(&json!({"op": "append", "conversation": "trip", "message": {"role": "user", "content": "Bring tea."}}));
+    // The backup is made in the background; the test's own deadline ends the wait.
+    while !Path::new(&backup).join("MANIFEST").exists() {
+        std::thread::yield_now();
+    }
+    bridge.end();
+    store.succeed(&["restore", &backup, &store.path("restored")]);
+}
