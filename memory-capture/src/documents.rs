@@ -2,14 +2,18 @@
 //! proofs work on it as on any other.
 
 mod chunks;
+mod exchange;
 mod extract;
 mod read;
 
 use memory::{
-    Conversation, ConversationId, Json, Mark, Message, MessageKey, NodeRange, answer::SourceClass, parts::Parts,
+    Conversation, ConversationId, Json, Mark, Message, MessageKey, NodeRange,
+    answer::{MadeOf, SourceClass},
+    parts::Parts,
 };
 
 pub use self::{
+    exchange::Noted,
     extract::{DocumentKind, ExtractError, Extractor, extract},
     read::{Document, DocumentError, Page},
 };
@@ -38,6 +42,13 @@ pub struct AddedDocument {
     pub replaces: Option<ConversationId>,
 }
 
+/// Source of a document.
+struct Origin {
+    class: SourceClass,
+    /// Messages that the document was made of, if any.
+    made_of: Option<MadeOf>,
+}
+
 impl Capture {
     /// Adds a document in chunks of about 1,200 characters, each below its headings and within its page. Recall and
     /// search find them, under the document's name and page. Added again it stays as it is; with another text it becomes
@@ -48,10 +59,14 @@ impl Capture {
     /// # Errors
     /// If the memory fails. What was appended before stays, and another call goes on from there.
     pub async fn add_document(&self, document: &Document) -> Result<AddedDocument, Error> {
+        self.add_document_of(document, &Origin { class: SourceClass::Document, made_of: None }).await
+    }
+
+    async fn add_document_of(&self, document: &Document, origin: &Origin) -> Result<AddedDocument, Error> {
         let parts = self.parts();
         let chunks = chunks::chunks(document);
         let messages: Vec<Message> =
-            (1..).zip(&chunks).map(|(number, chunk)| message(document, number, chunk)).collect();
+            (1..).zip(&chunks).map(|(number, chunk)| message(document, origin, number, chunk)).collect();
         let (conversation, there, before) = place(parts, document, &messages).await?;
         let mut added = AddedDocument {
             conversation: conversation.id().clone(),
@@ -80,11 +95,12 @@ impl Capture {
     }
 }
 
-fn message(document: &Document, number: u64, chunk: &chunks::Chunk) -> Message {
+fn message(document: &Document, origin: &Origin, number: u64, chunk: &chunks::Chunk) -> Message {
     let page = chunk.page.map(|page| format!(", page {page}")).unwrap_or_default();
     let mut message = Message::user(chunk.text.as_str()).speaker(format!("{}{page}", document.name));
     let mut add = |name: &str, value: String| drop(message.metadata.insert(name.to_owned(), Json::string(&value)));
-    add(SourceClass::MEMBER, SourceClass::Document.to_string());
+    add(SourceClass::MEMBER, origin.class.to_string());
+    origin.made_of.iter().for_each(|of| add(MadeOf::MEMBER, of.to_string()));
     add(NAME, document.name.clone());
     chunk.page.into_iter().for_each(|page| add(PAGE, page.to_string()));
     message.key = MessageKey::new(&format!("chunk {number}")).ok();

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use memory::{ConversationId, Error as MemoryError, port::StoreError, text::grouped};
+use memory::{ConversationId, Error as MemoryError, NodeRange, port::StoreError, text::grouped};
 use memory_transcripts::TranscriptError;
 
 use crate::FilesRead;
@@ -31,6 +31,14 @@ pub enum Error {
         path: PathBuf,
         /// Files by format, with the skipped parts.
         read: Vec<FilesRead>,
+    },
+    /// No message of a run can stand in a document.
+    #[error("messages {nodes} of `{conversation}` have no text to show: nothing was added")]
+    Nothing {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The messages.
+        nodes: NodeRange,
     },
     /// A name was given for files that name their conversations, or for several files.
     #[error("{} names its conversations: leave the conversation's name out", path.display())]

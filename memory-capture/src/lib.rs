@@ -48,7 +48,9 @@ mod summaries;
 mod watched;
 
 pub use capture::{Capture, Captured, TranscriptPart, expanded, is_named_as_transcript};
-pub use documents::{AddedDocument, Document, DocumentError, DocumentKind, ExtractError, Extractor, Page, extract};
+pub use documents::{
+    AddedDocument, Document, DocumentError, DocumentKind, ExtractError, Extractor, Noted, Page, extract,
+};
 pub use error::Error;
 pub use event::{AgentEvent, EventKind};
 pub use files::{FilesRead, ImportReport, Options, TranscriptFiles};

@@ -20,7 +20,7 @@ use crate::commands::{ask, chat};
 use crate::{
     commands::{
         add, append, backup, bridge, browse, completions, config, context, demo, disable, doctor, encrypt, erase,
-        expand, export, facts, find, fork, hook, import, index, list, man, mark, model, pin, plugins, prove,
+        expand, export, facts, find, fork, hook, import, index, list, man, mark, model, note, pin, plugins, prove,
         quarantine, receipt, replay, restore, resume, resummarize, retention, search, sessions, set, show, stats,
         summaries, tag, title, vacuum, verify, verify_proof, watch,
     },
@@ -49,6 +49,8 @@ enum Command {
     Append(append::Args),
     /// Add documents, which search and contexts recall from: text, Markdown, HTML, PDF
     Add(add::Args),
+    /// Make a document of messages that settled something, which other conversations recall from
+    Note(note::Args),
     /// Read conversations from files into the store
     Import(import::Args),
     /// Take sessions of Claude Code and Codex into the store as they go, without code
@@ -348,6 +350,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
     match command {
         Command::Append(args) => append::run(&args, globals).await,
         Command::Add(args) => add::run(&args, globals).await,
+        Command::Note(args) => note::run(&args, globals).await,
         Command::Import(args) => import::run(&args, globals).await,
         Command::Hook(args) => hook::run(&args, globals).await,
         Command::Watch(args) => watch::run(&args, globals).await,

@@ -31,6 +31,7 @@ pub(crate) mod mark;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 pub(crate) mod model;
+pub(crate) mod note;
 pub(crate) mod pin;
 pub(crate) mod plugins;
 pub(crate) mod prove;

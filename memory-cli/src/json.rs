@@ -6,8 +6,8 @@ use crate::{
     cli::ErrorLine,
     commands::{
         add, append, backup, completions, config, demo, disable, doctor, encrypt, erase, export, facts, find, hook,
-        import, index, man, message, model, pin, plugins, quarantine, receipt, replay, restore, retention, search,
-        sessions, show, stats, vacuum, verify_proof, watch,
+        import, index, man, message, model, note, pin, plugins, quarantine, receipt, replay, restore, retention,
+        search, sessions, show, stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -77,6 +77,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("model migrate", of::<model::migrate::Answer<'_>>()),
         ("model test", of::<model::test::Answer<'_>>()),
         ("model test (a chat model)", of::<model::chat::Answer>()),
+        ("note", of::<note::Answer>()),
         ("pin", of::<pin::Answer<'_>>()),
         ("plugins check", of::<plugins::check::Answer<'_>>()),
         ("plugins info", of::<plugins::list::Strategy<'_>>()),

@@ -73,6 +73,7 @@ mod levels;
 mod links;
 mod list_summary;
 mod listing;
+mod made_of;
 mod manager;
 mod marking;
 mod matter;
@@ -128,6 +129,7 @@ pub use levels::{LevelEntry, LevelPage, LevelsRequest};
 pub use links::Link;
 pub use list_summary::summarize_list;
 pub use listing::{ListOptions, ListedConversation, Listing};
+pub use made_of::MadeOf;
 pub use manager::{
     adopting::{Adopted, ForeignSummary, Misfit},
     repairing::{RepairError, RepairedSummary},

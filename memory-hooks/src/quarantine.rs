@@ -1,7 +1,7 @@
 //! Sources of messages and summaries, and the quarantine of a source with everything that was derived from it.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     str::FromStr,
 };
@@ -11,7 +11,7 @@ use memory_core::{
     Provenance, Role, SourceClass, SummaryId, port::ConversationState,
 };
 
-use crate::{Conversation, Memory, MemoryError, RepairError};
+use crate::{Conversation, MadeOf, Memory, MemoryError, RepairError};
 
 /// Messages that are read at once.
 const CHUNK: u64 = 256;
@@ -101,16 +101,24 @@ impl Memory {
     pub async fn quarantine(&self, source: QuarantineSource, by: &str) -> Result<Quarantine, MemoryError> {
         let by = author(&source, by);
         self.call(move |this| async move {
-            let mut conversations = Vec::new();
+            let all = this.parts.store.conversations().await?;
+            let mut found: BTreeMap<ConversationId, Vec<NodeRange>> = BTreeMap::new();
             for state in this.states_of(&source).await? {
-                let conversation = this.conversation(state.id.clone());
-                let nodes = conversation.nodes_of(&source, state.nodes).await?;
+                let nodes = this.conversation(state.id.clone()).nodes_of(&source, state.nodes).await?;
+                for made in MadeOf::documents(&*this.parts.store, &all, &state.id, &nodes).await? {
+                    found.entry(made.id).or_default().extend(NodeRange::first_n(made.nodes));
+                }
+                found.entry(state.id).or_default().extend(nodes);
+            }
+            let mut conversations = Vec::new();
+            for (id, nodes) in found {
                 if nodes.is_empty() {
                     continue;
                 }
-                let Disabling { nodes, .. } = conversation.disable(nodes, &by).await?;
+                let conversation = this.conversation(id.clone());
+                let Disabling { nodes, .. } = conversation.disable(NodeRange::merge(nodes), &by).await?;
                 if !nodes.is_empty() {
-                    conversations.push(QuarantinedMessages { conversation: state.id, nodes });
+                    conversations.push(QuarantinedMessages { conversation: id, nodes });
                 }
             }
             Ok(Quarantine { source: source.to_string(), conversations })

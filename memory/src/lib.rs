@@ -137,8 +137,9 @@ pub mod answer {
         port::{AnsweredBy, Score, SearchStep, Signal},
     };
     pub use memory_hooks::{
-        Candidate, DetailedNodes, LevelEntry, Link, ListedSummary, NodeDetails, OverTime, PeriodStats, Reduction,
-        RepairError, RepairedSummary, ResummarizeReport, SourceClass, Statement, SummaryPage, Topic, ViewError,
+        Candidate, DetailedNodes, LevelEntry, Link, ListedSummary, MadeOf, NodeDetails, OverTime, PeriodStats,
+        Reduction, RepairError, RepairedSummary, ResummarizeReport, SourceClass, Statement, SummaryPage, Topic,
+        ViewError,
     };
     pub use memory_search::{Archived, FindError, LeftOut, StoppedAt};
 }

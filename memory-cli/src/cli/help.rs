@@ -12,7 +12,7 @@ pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 /// The commands by purpose, each once: those of the first page, and those that only `memory help all` lists.
 const GROUPS: [(&str, &[&str], &[&str]); 8] = [
     ("First steps", &["demo", "import", "search", "context", "show", "chat", "ask"], &[]),
-    ("Write", &["append", "add", "set"], &["fork"]),
+    ("Write", &["append", "add", "set"], &["note", "fork"]),
     ("Read", &["list", "expand", "find", "browse", "facts", "summaries"], &["replay"]),
     ("Agents", &["hook", "mcp"], &["watch", "bridge"]),
     (
@@ -109,7 +109,7 @@ const MEANINGS: [(&[&str], &[&str]); 17] = [
     (&["recall", "query", "lookup", "retrieve", "remember"], &["search", "context"]),
     (&["grep", "regex"], &["find"]),
     (&["ls", "conversations"], &["list"]),
-    (&["write", "save", "store", "insert", "put", "say", "note"], &["append", "add"]),
+    (&["write", "save", "store", "insert", "put", "say"], &["append", "add"]),
     (&["load", "ingest", "read-files"], &["import"]),
     (&["dump"], &["export", "backup"]),
     (&["prompt", "view-of"], &["context"]),
@@ -173,7 +173,7 @@ mod tests {
             ("history", &["show"]),
             ("recall", &["search", "context"]),
             ("imprt", &["import"]),
-            ("nope", &[]),
+            ("quux", &[]),
             ("xyzzy", &[]),
         ] {
             assert_eq!(meant(&command, word), expected, "{word}");

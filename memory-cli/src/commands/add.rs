@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_capture::{Capture, Document, DocumentKind, Extractor, extract};
+use memory_capture::{AddedDocument, Capture, Document, DocumentKind, Extractor, extract};
 use memory_core::ConversationId;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use schemars::JsonSchema;
@@ -38,8 +38,9 @@ pub(crate) struct Answer {
     documents: Vec<Added>,
 }
 
+/// A document.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Added {
+pub(super) struct Added {
     /// Name of the document.
     name: String,
     /// Its conversation.
@@ -54,6 +55,17 @@ struct Added {
     replaces: Option<ConversationId>,
     /// Number of chunks that were embedded now.
     embedded: u64,
+}
+
+impl Added {
+    pub(super) fn of(name: String, pages: u64, added: AddedDocument, embedded: u64) -> Self {
+        let AddedDocument { conversation, chunks, new, replaces, .. } = added;
+        Self { name, conversation, pages, chunks, new, replaces, embedded }
+    }
+
+    pub(super) const fn conversation(&self) -> &ConversationId {
+        &self.conversation
+    }
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -72,15 +84,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let bar = output.bar("embedding");
         let embedded = runtime.memory.conversation(added.conversation.clone()).index_with(&bar).await?.embedded;
         bar.finish();
-        documents.push(Added {
-            name: document.name,
-            conversation: added.conversation,
-            pages: document.pages.len() as u64,
-            chunks: added.chunks,
-            new: added.new,
-            replaces: added.replaces,
-            embedded,
-        });
+        documents.push(Added::of(document.name, document.pages.len() as u64, added, embedded));
     }
     let answer = Answer { documents };
     if output.json {

@@ -12,7 +12,8 @@ const TOP: &str = "store owner embedding-model words-only models reranker min-sc
                    max-memory-archived-messages redact time-zone embedding-cache-mb vectors chat-model chat-base-url \
                    chat-key-variable summary-model summary-prompt smart-context chat-requests-per-day \
                    chat-tokens-per-day chat-requests-per-run chat-tokens-per-run region plain-http manager summarizer \
-                   scorer plugins key-file key-command lock-timeout manager-settings configure";
+                   scorer plugins key-file key-command backup-directory backup-interval-hours \
+                   lock-timeout manager-settings configure";
 
 /// The table of the manager's settings.
 pub(crate) const MANAGER_SETTINGS: &str = "manager-settings";
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
         // Options that decide what one call does, and on what.
-        const OF_A_CALL: [&str; 75] = [
+        const OF_A_CALL: [&str; 78] = [
             "again",
             "agent",
             "all",
@@ -239,6 +240,7 @@ mod tests {
             "from",
             "here",
             "http",
+            "identity",
             "documents",
             "important",
             "json",
@@ -251,6 +253,7 @@ mod tests {
             "messages",
             "metadata",
             "model",
+            "name",
             "new-key-file",
             "new-passphrase",
             "no-persist",
@@ -266,6 +269,7 @@ mod tests {
             "proof",
             "questions",
             "raw",
+            "recipient",
             "reply-tokens",
             "revision",
             "role",

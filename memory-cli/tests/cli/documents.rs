@@ -109,3 +109,61 @@ fn a_file_that_cannot_be_read_adds_nothing_and_says_why() {
     assert!(error.contains("missing.pdf"), "{error}");
     assert!(store.fail(&["list", "--documents"], 3).contains("there is no store"));
 }
+
+/// A store with a talk of three messages about a gate, whose second one an importer or a tool may have brought.
+fn talk(store: &Store) {
+    for (role, text) in [
+        ("user", "Which gate does the ferry to Vis leave from?"),
+        ("assistant", "It leaves from gate K-77, says the harbour office."),
+        ("user", "Good, gate K-77 then."),
+    ] {
+        store.succeed(&["--words-only", "append", "-c", "trip", "--role", role, text]);
+    }
+}
+
+#[test]
+fn an_exchange_becomes_a_document_that_other_conversations_recall() {
+    let store = Store::new();
+    talk(&store);
+    store.succeed(&["--words-only", "append", "-c", "other", "Hello."]);
+    let note = store.json(&["--words-only", "note", "-c", "trip", "1-3", "--name", "Ferry gate"]);
+    assert_eq!(
+        (&note["messages"], &note["left_out"], &note["document"]["conversation"]),
+        (&3.into(), &0.into(), &"ferry-gate".into())
+    );
+    let shown = store.succeed(&["--words-only", "show", "ferry-gate"]);
+    assert!(shown.contains("assistant (") && shown.contains("gate K-77, says the harbour office"), "{shown}");
+    let context =
+        store.succeed(&["--words-only", "context", "-c", "other", "Which gate does the ferry to Vis leave from?"]);
+    assert!(context.contains("Ferry gate") && context.contains("gate K-77"), "{context}");
+    let again = store.json(&["--words-only", "note", "-c", "trip", "1-3", "--name", "Ferry gate"]);
+    assert_eq!(again["document"]["new"], 0);
+    let sources = store.json(&["--words-only", "provenance", "-c", "ferry-gate", "1"]);
+    assert_eq!(sources["sources"][0]["source"], "model", "no more trusted than the least trusted message");
+}
+
+#[test]
+fn a_document_of_an_exchange_goes_with_its_messages() {
+    let store = Store::new();
+    talk(&store);
+    store.succeed(&["--words-only", "note", "-c", "trip", "2-3"]);
+    let held = store.json(&["--words-only", "quarantine", "conversation:trip"]);
+    assert_eq!(held["conversations"].as_array().unwrap().len(), 2, "{held}");
+    store.succeed(&["--words-only", "quarantine", "--undo", "conversation:trip"]);
+    let erased = store.json(&["--words-only", "erase", "-c", "trip", "2", "--yes"]);
+    let names: Vec<_> =
+        erased["plan"]["conversations"].as_array().unwrap().iter().map(|one| &one["conversation"]).collect();
+    assert_eq!(names, ["trip", "trip-2-3"], "{erased}");
+    let found = store.json(&["--words-only", "find", "harbour office"]);
+    assert_eq!(found["matches"].as_array().unwrap().len(), 0, "{found}");
+}
+
+#[test]
+fn a_note_of_nothing_is_refused() {
+    let store = Store::new();
+    talk(&store);
+    store.succeed(&["--words-only", "disable", "-c", "trip", "2"]);
+    let error = store.fail(&["--words-only", "note", "-c", "trip", "2"], 1);
+    assert!(error.contains("no text to show"), "{error}");
+    store.fail(&["--words-only", "note", "-c", "trip", "4"], 3);
+}

@@ -171,6 +171,10 @@ const CASES: &[Case] = &[
         succeed(store, &["add", &file], false);
         refused(store, &["add", H]);
     }),
+    ("note", |store| {
+        succeed(store, &["note", "--conversation", HIDDEN_NAME, "1", "--name", H], false);
+        refused(store, &["note", "--conversation", H, "1"]);
+    }),
     ("append", |store| {
         succeed(store, &["append", "--conversation", HIDDEN_NAME, "--speaker", H, H], false);
         refused(store, &["append", "--conversation", H, "x"]);

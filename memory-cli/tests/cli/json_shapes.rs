@@ -244,6 +244,7 @@ fn every_command_prints_what_its_schema_says() {
     let words = "The train. Always name the platform when you answer.";
     check.json(&store, "add", &["add", &store.file("gate.md", "The gate closes at nine.")]);
     check.json(&store, "append", &["append", "-c", "trip", "--speaker", "Ana", "--metadata", "{\"a\": 0.25}", words]);
+    check.json(&store, "note", &["note", "-c", "trip", "2-3"]);
     check.json(
         &store,
         "append",

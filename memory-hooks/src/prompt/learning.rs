@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, SourceClass, plan::Tree};
 use memory_strategies::{Speaker, StandingLines, standing};
 
-use crate::{MemoryError, learned::Learned, ports::Ports, snapshot_cache::Snapshot};
+use crate::{MadeOf, MemoryError, learned::Learned, ports::Ports, snapshot_cache::Snapshot};
 
 /// Messages of a long conversation that are scanned when it is first opened: the newest ones, and the most important of
 /// those before. Later messages are scanned as they come.
@@ -43,7 +43,9 @@ pub(crate) async fn learned(
 
 /// True if somebody says the message: a document states rules and decisions of nobody.
 pub(crate) fn speaks(node: &Node) -> bool {
-    !node.is_hidden() && SourceClass::of(&node.message) != SourceClass::Document
+    let is_of_document =
+        SourceClass::of(&node.message) == SourceClass::Document || node.message.metadata.contains_key(MadeOf::MEMBER);
+    !node.is_hidden() && !is_of_document
 }
 
 /// The number of messages after which all are scanned.

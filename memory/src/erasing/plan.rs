@@ -8,6 +8,8 @@ use memory_core::{
     view::ViewDraft,
 };
 
+use memory_hooks::MadeOf;
+
 use super::{EraseError, EraseRequest, ErasurePlan, ErasureTarget, matching::matching};
 use crate::parts::Parts;
 
@@ -44,8 +46,23 @@ pub async fn plan(parts: &Parts, request: &EraseRequest) -> Result<ErasurePlan, 
             plan = matching(parts, &states, request).await?;
         }
     }
+    with_made_of(parts, &states, &mut plan).await?;
     plan.conversations.sort_by(|a, b| a.conversation.cmp(&b.conversation));
     Ok(plan)
+}
+
+/// Adds the documents that were made of messages that go.
+async fn with_made_of(parts: &Parts, states: &[ConversationState], plan: &mut ErasurePlan) -> Result<(), EraseError> {
+    let mut made = Vec::new();
+    for target in &plan.conversations {
+        made.extend(MadeOf::documents(&*parts.store, states, &target.conversation, &target.nodes).await?);
+    }
+    for state in made {
+        if plan.conversations.iter().all(|target| target.conversation != state.id) {
+            plan.conversations.extend(whole(parts, states, &state).await?);
+        }
+    }
+    Ok(())
 }
 
 /// Checks that some of these messages exist: a number beyond the last one is a slip.
