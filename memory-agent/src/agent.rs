@@ -22,14 +22,14 @@ use crate::{
     tool::MemoryTool,
 };
 
-/// Share of a model's window that the memory's tools may take; further ones are not offered.
+/// Divisor of the model's window that gives the memory's tools a quarter; further tools are not offered.
 const TOOLS_SHARE: u32 = 4;
 
 /// Options of an agent.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AgentOptions {
-    /// Options of its prompts. Their budget holds where the model's window leaves room for it; by default 16,000 tokens.
+    /// Options of the prompts. The budget, 16,000 tokens by default, shrinks to the room that the model's window has.
     pub prompt: PromptOptions,
     /// The most tokens of a reply; by default a quarter of the window, and at most 4,096.
     pub max_reply_tokens: Option<u32>,
@@ -61,7 +61,7 @@ pub struct Agent {
     model: Arc<dyn ChatModel>,
     tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
     options: AgentOptions,
-    /// Limits that the model's overflows have shown.
+    /// Window and token scale, learned from the model's overflows.
     fitted: Fitted,
     cancelled: CancellationToken,
 }
@@ -127,15 +127,15 @@ impl Agent {
         self.model.as_ref()
     }
 
-    /// The same agent, whose turns are interrupted once `cancelled` is cancelled. What came of the answer is appended,
-    /// followed by `[interrupted]`, with the member `interrupted` in its metadata.
+    /// Sets the token that interrupts turns. The part of an answer that had arrived is appended, followed by
+    /// `[interrupted]`, with the member `interrupted` in its metadata.
     pub fn until(&mut self, cancelled: CancellationToken) -> &mut Self {
         self.cancelled = cancelled;
         self
     }
 
     /// Appends a message of the user, and has the model answer it. Calls that an earlier process left open get their
-    /// results before. If nothing was said yet, the conversation begins with it.
+    /// results first. A conversation without messages begins with this one.
     ///
     /// # Errors
     /// [`AgentError`]; the messages so far stay, and [`resume`](Self::resume) continues from there.
@@ -225,7 +225,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Appends a message of the model after message `last`.
+    /// Appends a message of the model, under the key of the message `last` before it, so that of two processes only one
+    /// records an answer.
     async fn answer(
         &self,
         message: Message,
@@ -239,18 +240,18 @@ impl Agent {
         Ok(node)
     }
 
-    /// Appends a message; it is on disk then.
+    /// Appends a message durably.
     async fn append(&self, message: Message, turn: &mut Turn, events: &dyn AgentEvents) -> Result<NodeId, AgentError> {
         let added = self.conversation.add_message(message.clone()).await;
-        let node = added.map_err(elsewhere)?.appended.node;
+        let node = added.map_err(append_error)?.appended.node;
         turn.appended(node);
         events.event(AgentEvent::Appended { node, message: &message });
         Ok(node)
     }
 }
 
-/// The error of an append.
-fn elsewhere(error: memory::Error) -> AgentError {
+/// Error of an append. A key conflict shows that another process continued the turn.
+fn append_error(error: memory::Error) -> AgentError {
     match error {
         memory::Error::Store(StoreError::KeyConflict { node, .. }) => AgentError::Elsewhere { node },
         error => error.into(),

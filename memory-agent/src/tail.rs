@@ -1,15 +1,15 @@
-//! The state of a conversation at its end, by which a turn is continued.
+//! State at the end of a conversation: the step at which a turn continues.
 
 use std::collections::BTreeSet;
 
 use memory::{ContentBlock, Conversation, Error, Json, Message, NodeId, NodeRange, Role};
 
-/// State of a conversation at its end.
+/// State at the end of a conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// Nothing is to be done: the model has answered, or nothing was said yet.
+    /// The model has answered, or nothing was said yet: no turn is open.
     Answered,
-    /// The model is to be asked.
+    /// The model owes a reply.
     Asked,
     /// Calls of this message have no result.
     Open(NodeId, Vec<OpenCall>),
@@ -35,7 +35,7 @@ pub(crate) fn calls(message: &Message) -> Vec<OpenCall> {
 }
 
 impl Tail {
-    /// Reads the last messages, up to the one that decides.
+    /// Reads messages from the last one back to the one that decides.
     pub(crate) async fn of(conversation: &Conversation) -> Result<Self, Error> {
         let last = match conversation.overview().await {
             Ok(state) => NodeId::new(state.nodes),

@@ -29,11 +29,11 @@ pub struct Call<'a> {
 
 /// A tool that an agent's model may call. Calls of one reply run at the same time.
 pub trait Tool: fmt::Debug + Send + Sync {
-    /// Description for the model.
+    /// Name, description and schema of the arguments, for the model.
     fn spec(&self) -> ToolSpec;
 
-    /// True if a call may be made twice, as one that only reads. A call whose result was not recorded before the process
-    /// ended is then made again; otherwise it gets the result "interrupted". False by default.
+    /// True if a call may be repeated, as one that only reads. A call whose result was not recorded before the process
+    /// ended is then repeated; otherwise its result is "interrupted". False by default.
     fn is_idempotent(&self) -> bool {
         false
     }

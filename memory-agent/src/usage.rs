@@ -22,7 +22,7 @@ pub struct Usage {
     pub cost: Option<f64>,
 }
 
-/// Prices of a million tokens each, in any one currency.
+/// Prices per million tokens, all in one currency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prices {
@@ -50,7 +50,7 @@ impl Prices {
 }
 
 impl Usage {
-    /// Adds a request, whose missing counts are `prompt` and `reply` tokens.
+    /// Adds a request. `prompt` and `reply` are counts of our own, for those that the provider does not report.
     pub(crate) fn add(&mut self, usage: ChatUsage, (prompt, reply): (u32, u32), prices: Option<Prices>) {
         let or = |count: Option<u32>, counted| u64::from(count.unwrap_or(counted));
         let (prompt, reply) = (or(usage.prompt_tokens, prompt), or(usage.reply_tokens, reply));

@@ -177,7 +177,7 @@ impl<'a> Appender<'a> {
             Item::Title(titled) => {
                 let id = &titled.conversation;
                 if !self.targets.contains_key(id) {
-                    // A followed file may give a title alone, or before the answer that it comes with.
+                    // A followed file may give only a title, or a title before the answer that it comes with.
                     self.begin(id, None).await?;
                 }
                 if let Some(target) = self.targets.get_mut(id) {
@@ -456,7 +456,7 @@ impl<'a> Appender<'a> {
                 new = appended.iter().filter(|appended| appended.is_new).count();
                 erased = appended.iter().filter(|appended| appended.is_erased).count();
             }
-            // A key of the source names two messages: each is looked up alone.
+            // A key of the source names two messages: each is looked up separately.
             Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
                 for (message, at) in batch {
                     let message = match self.there(conversation.id(), &message).await? {

@@ -1,5 +1,5 @@
-//! Documents of a person, such as a handbook: each one is a conversation of its own, so that search, erasure, owners and
-//! proofs work on it as on any other.
+//! Documents of a person, such as a handbook: each one is a conversation of its own, so that search, erasure, owners
+//! and proofs work on it as on any other.
 
 mod chunks;
 mod exchange;
@@ -51,13 +51,13 @@ struct Origin {
 
 impl Capture {
     /// Adds a document in chunks of about 1,200 characters, each below its headings and within its page. Recall and
-    /// search find them, under the document's name and page. Added again it stays as it is; with another text it becomes
-    /// a conversation of its own, and the messages of the earlier one are disabled.
+    /// search find them, under the document's name and page. The same text is not added again; another text of the same
+    /// name becomes a conversation of its own, and the messages of the earlier one are disabled.
     ///
-    /// Rules, decisions and questions in it are nobody's: no state, standing line or ledger has them.
+    /// Rules, decisions and questions in a document have no speaker: no state, standing line or ledger has them.
     ///
     /// # Errors
-    /// If the memory fails. What was appended before stays, and another call goes on from there.
+    /// If the memory fails. Chunks that were appended stay, and another call continues after them.
     pub async fn add_document(&self, document: &Document) -> Result<AddedDocument, Error> {
         self.add_document_of(document, &Origin { class: SourceClass::Document, made_of: None }).await
     }
@@ -107,7 +107,7 @@ fn message(document: &Document, origin: &Origin, number: u64, chunk: &chunks::Ch
     message
 }
 
-/// The conversation of a document, the number of its messages that are there, and the conversation of an earlier text.
+/// Conversation of a document, the number of messages it has already, and the conversation of an earlier text.
 async fn place(
     parts: &Parts,
     document: &Document,

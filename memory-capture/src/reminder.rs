@@ -14,7 +14,7 @@ use crate::{AgentEvent, Capture, Error};
 /// while an agent waits for the reminder.
 const LOOKED_AT: usize = 1_000;
 
-/// Ways to look up more of a conversation, as a reminder tells a model.
+/// Ways to look up more of a conversation, which a reminder states for a model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LookUp {

@@ -44,7 +44,7 @@ pub(crate) use self::{
 /// The managers that a program opened, and the memory behind them.
 pub(crate) struct Bridge<'a> {
     globals: &'a Globals,
-    /// True if the store is in memory alone.
+    /// True if the store is only in memory.
     in_memory: bool,
     managers: BTreeMap<String, Managed>,
     /// The memory, opened with the first manager or session that needs a store.

@@ -166,7 +166,7 @@ impl ConfigFile {
     }
 
     /// Adds the plugins that cannot be loaded, and the strategies that neither this build nor a plugin of the file has.
-    /// Loading runs the code of plugins, so reading alone does not check this.
+    /// Loading runs the code of plugins, so merely reading the file does not check this.
     pub(crate) fn check_strategies(&mut self) {
         let mut registry = Registry::with_builtins();
         let mut faults = Vec::new();
@@ -197,7 +197,7 @@ impl ConfigFile {
     }
 
     /// The settings as defaults of the options of `command`. Settings of the file's manager are left out if `parsed`,
-    /// from the options alone, chose another one.
+    /// only from the options, chose another one.
     pub(crate) fn apply(&self, command: Command, parsed: &ArgMatches) -> Command {
         let is_of_another_manager = self.is_of_another_manager(parsed);
         // Configurations of strategies are values of their own.

@@ -7,8 +7,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::terminal::HIGHLIGHT;
 
-/// Lines for a terminal of `width` columns, with marks of highlights. A longer beginning of the same block has this one's
-/// lines as its beginning, unless a mark that was open is closed.
+/// Lines for a terminal of `width` columns, with marks of highlights. A block that grows keeps its first lines, unless
+/// a mark that was open is closed.
 pub(crate) fn rendered(text: &str, width: usize) -> String {
     let mut page = Page { width: width.max(20), ..Page::default() };
     for event in

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use crate::output::{Output, counted};
 
-/// A notice of a library, or of a command alone.
+/// A notice of a library, or only of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// A notice of the memory.
@@ -140,8 +140,8 @@ pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
     notices.into_iter().map(News::from).collect()
 }
 
-/// The news of erasures that were begun and are not completed. A damaged record of one is no news here: the next opening
-/// for writing reports it.
+/// News of erasures that were begun and are not completed. A damaged record of one is no news here, since the next
+/// opening for writing reports it.
 pub(crate) async fn of_erasure(parts: &Parts, config: &Config) -> Vec<News> {
     let open = erasing::open_erasures(parts, config).await.unwrap_or_default();
     open.iter().map(|one| News::erasure_pending(one)).collect()

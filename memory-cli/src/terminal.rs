@@ -167,8 +167,8 @@ fn marked(text: &str, is_bold: bool) -> String {
     out
 }
 
-/// Writes a part of a text to standard output at once, with parts between the marks of [`HIGHLIGHT`] and without an end of
-/// line.
+/// Writes a part of a text to standard output at once, with highlights between the marks of [`HIGHLIGHT`] and without a
+/// line end.
 #[cfg(feature = "chat")]
 pub(crate) fn part(text: &str) -> io::Result<()> {
     if text.is_empty() {

@@ -14,20 +14,23 @@ use crate::{
     seal::{KeySet, NONCE, SealKey, TAG, random},
 };
 
-/// Magic, version, epoch of the key, name.
+/// Bytes of the header: magic, version, epoch of the key, name.
 const HEADER: usize = 8 + 4 + 4 + 16;
 const MAGIC: [u8; 8] = *b"MEMSEAL\n";
 const VERSION: u32 = 1;
-/// Where the bytes stand in the file, how many, what they are, zeros; then the nonce. The tag follows the bytes.
+/// Bytes in front of a part: its place, then the nonce. The tag follows the part.
 const PART: usize = PLACED + NONCE;
+/// Bytes of a place: offset in the contents, length, kind, zeros.
 const PLACED: usize = 8 + 4 + 1 + 3;
-/// Longest part, so that a small read decrypts little.
+/// Most bytes of a part, so that a small read decrypts little.
 const LONGEST: usize = 64 << 10;
+/// Kind of a part with bytes.
 const BYTES: u8 = 1;
+/// Kind of a part that cuts the contents at its offset, or fills them up to there.
 const CUT: u8 = 2;
 
-/// A file of data. An encrypted one is a row of parts, each sealed alone: writing appends parts, later ones cover
-/// earlier ones, and nothing is written twice. `docs/format.md` defines the bytes.
+/// A file of data. An encrypted one is a sequence of parts, each sealed on its own: a write appends parts, which cover
+/// earlier ones, and overwrites nothing. `docs/format.md` defines the bytes.
 #[derive(Debug)]
 pub struct DataFile {
     file: File,
@@ -54,17 +57,17 @@ struct Parts {
     is_ordered: bool,
     /// Bytes of the contents.
     length: u64,
-    /// End in the file.
+    /// End of the last part in the file.
     end: u64,
     /// The part that was decrypted last.
     last: Option<(usize, Vec<u8>)>,
 }
 
-/// A part: a run of the contents.
+/// Part of the contents.
 #[derive(Clone, Copy)]
 struct Part {
     at: u64,
-    /// Bytes that count; the rest was cut off.
+    /// Number of bytes that count; the rest was cut off.
     counts: u64,
     length: u32,
     begin: u64,
@@ -100,7 +103,7 @@ impl DataFile {
         Self::of(open_with(File::options().read(true).write(true), path, links)?, keys)
     }
 
-    /// An open file that has contents.
+    /// Takes an open file that has contents.
     ///
     /// # Errors
     /// As for [`Self::open`].
@@ -121,7 +124,7 @@ impl DataFile {
         Ok(Self { file, sealed: Some(Sealed::new(&key, name)) })
     }
 
-    /// An open empty file, which is encrypted as `keys` say.
+    /// Takes an open empty file, and encrypts it as `keys` say.
     ///
     /// # Errors
     /// If it cannot be written, or the system provides no randomness.
@@ -188,7 +191,7 @@ impl DataFile {
         }
     }
 
-    /// Writes `bytes` at `at`. What lies between the end and there is zeros.
+    /// Writes `bytes` at `at`. Bytes between the end and there are zeros.
     ///
     /// # Errors
     /// If the file cannot be written, or the system provides no randomness.
@@ -311,7 +314,7 @@ impl Sealed {
         Ok(parts)
     }
 
-    /// Place that a part is bound to: the file, its place in it, and where its bytes stand in the contents.
+    /// Associated data of a part: the file, the offset in it, and the place in the contents.
     fn place(&self, begin: u64, placed: &[u8]) -> Vec<u8> {
         [&self.name[..], &begin.to_le_bytes(), placed].concat()
     }
@@ -335,7 +338,7 @@ impl Sealed {
     fn write(&self, file: &File, mut parts: MutexGuard<'_, Parts>, bytes: &[u8]) -> io::Result<()> {
         let begin = parts.end - bytes.len() as u64;
         let written = (|| {
-            // A part that was not written whole.
+            // An interrupted write may have left part of a part.
             if file.metadata()?.len() > begin {
                 file.set_len(begin)?;
             }
@@ -414,7 +417,7 @@ impl Parts {
     }
 }
 
-/// Where a part stands, how long it is, and what it is; `None` if no part begins with these bytes.
+/// Offset in the contents, length and kind of a part; `None` if no part begins with these bytes.
 fn parse(header: &[u8; PART]) -> Option<(u64, u32, u8)> {
     let (at, rest) = header.split_first_chunk::<8>()?;
     let (length, rest) = rest.split_first_chunk::<4>()?;

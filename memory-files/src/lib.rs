@@ -1,4 +1,4 @@
-//! Safe opening of files: only regular files, bounded reads, and permissions for the owner alone.
+//! Safe opening of files: only regular files, bounded reads, and permissions only for the owner.
 //!
 #![doc = include_str!("../README.md")]
 //!
@@ -9,10 +9,10 @@
 //!   followed or refused.
 //! - [`NotRegular`] is the source of the [`std::io::Error`] for anything else; [`is_not_regular`] recognizes it.
 //!   [`or_missing`] and [`make_way`] serve caches, which replace such a file.
-//! - [`create_dir_all`] and [`options`] create directories and files for their owner alone; [`tighten`] removes the
+//! - [`create_dir_all`] and [`options`] create directories and files only for their owner; [`tighten`] removes the
 //!   permissions of others from existing ones.
-//! - [`DataFile`] is a file of a store, encrypted or not as its [`KeySet`](seal::KeySet) says; [`seal`] has the keys and
-//!   the cipher.
+//! - [`DataFile`] is a file of a store, encrypted or not as its [`KeySet`](seal::KeySet) says; [`seal`] has the keys
+//!   and the cipher.
 //!
 //! Non-goals: atomic replacement of files, locks, asynchronous IO. The crate has no features and depends on no other
 //! crate of the workspace, so that every library may use it.

@@ -1,4 +1,4 @@
-//! Directories and files with permissions for their owner alone.
+//! Directories and files with permissions only for their owner.
 
 #[cfg(unix)]
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use crate::{Links, open_dir};
 #[cfg(unix)]
 const MAX_DEPTH: u32 = 8;
 
-/// Options that create files for their owner alone.
+/// Options that create files only for their owner.
 #[must_use]
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -25,7 +25,7 @@ pub fn options() -> OpenOptions {
     options
 }
 
-/// Creates a directory and its missing parents for their owner alone. Existing directories stay unchanged.
+/// Creates a directory and its missing parents only for their owner. Existing directories stay unchanged.
 ///
 /// # Errors
 /// [`NotRegular`](crate::NotRegular), if `path` is a symbolic link or anything else than a directory, and errors of the
@@ -116,7 +116,7 @@ fn is_accessible(metadata: &fs::Metadata) -> bool {
     metadata.permissions().mode() & 0o077 != 0
 }
 
-/// True if others than its owner may read a file or a directory, by its mode alone: access lists are not looked at.
+/// True if the mode of a file or directory lets others than its owner read it. Access lists are not looked at.
 /// `false` where that is not known.
 #[cfg(unix)]
 #[must_use]
@@ -132,7 +132,7 @@ pub fn is_readable_by_others(_: &Path) -> bool {
     false
 }
 
-/// Works on the open handle, so that nobody can replace the path by a link meanwhile.
+/// Works on the open handle, so that the path cannot be replaced by a link meanwhile.
 #[cfg(unix)]
 fn tighten_one(file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

@@ -79,7 +79,7 @@ impl fmt::Debug for SealKey {
     }
 }
 
-/// A key from which many others are derived: the first step of HKDF is done once.
+/// A key from which many others are derived, with the first step of HKDF done once.
 #[derive(Clone)]
 pub struct Deriving(Hkdf<Sha256>);
 

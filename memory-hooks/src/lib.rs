@@ -43,7 +43,7 @@
 //! # Failures
 //!
 //! When a strategy fails or breaks its contract, its fallback does the job and [`FellBack`] reports it. Without a
-//! retriever a prompt is the history alone. A failed compaction keeps the summaries recorded before and changes nothing
+//! retriever a prompt is only the history. A failed compaction keeps the summaries recorded before and changes nothing
 //! else.
 //!
 //! # Features and non-goals

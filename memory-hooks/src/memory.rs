@@ -204,7 +204,7 @@ impl MemoryBuilder {
         some store: Arc<dyn Store>,
         /// Sets the token counter, which is used for budgets and at appending.
         some token_counter: Arc<dyn TokenCounter>,
-        /// Sets the retriever, which recalls exact words. Without one a prompt is the history alone.
+        /// Sets the retriever, which recalls exact words. Without one a prompt is only the history.
         some retriever: Arc<dyn Retriever>,
         /// Sets the summarizer; [`Spans`] by default.
         some summarizer: Arc<dyn Summarizer>,
@@ -245,7 +245,7 @@ impl MemoryBuilder {
         hooks: HookRegistry,
         /// Sets whether prompts wait for the summarizer; `true` by default. Otherwise due summaries are left to the
         /// background ([`Memory::background`](crate::Memory::background)), and the
-        /// [fallback](Self::fallback_summarizer) writes, for one view alone, those without which a prompt does not fit.
+        /// [fallback](Self::fallback_summarizer) writes, for only one view, those without which a prompt does not fit.
         some prompts_wait: bool,
         /// Adds recalled words to a user's outgoing message ([`RecallHook`]), after all hooks but those of the manager:
         /// for a program that sends whole conversations to its model, and no prompts of this memory. Off by default;

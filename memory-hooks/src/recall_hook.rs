@@ -14,7 +14,7 @@ use crate::{
     shorten::Shortener,
 };
 
-/// Most visible messages for which more hits are requested.
+/// Most hits that are requested in addition, in case the best ones are visible already.
 const MOST_VISIBLE: usize = 100;
 
 /// The limit of the recalled text for one message.
@@ -141,7 +141,7 @@ impl RecallHook {
         Ok(())
     }
 
-    /// Recalls words for the question of the message `asking`, of messages before it that are not `visible` anyway.
+    /// Recalls words for the question of the message `asking` from earlier messages that are not `visible` anyway.
     /// `None` if there is nothing to add.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl RecallHook {
         visible: &[NodeRange],
     ) -> Result<Vec<Node>, BoxError> {
         let is_visible = |node: NodeId| visible.iter().any(|run| run.contains(node));
-        // The question is its own best hit, so one more is requested; and visible messages may be the best.
+        // One more hit is requested, since the question is its own best one, and as many as messages are visible.
         let seen: u64 = visible.iter().map(|run| run.count()).sum();
         let limit = self.options.top_k + 1 + usize::try_from(seen).unwrap_or(MOST_VISIBLE).min(MOST_VISIBLE);
         let query =
@@ -241,7 +241,7 @@ impl RecallHook {
         lines.join("\n")
     }
 
-    /// Shortens a message in its middle until it fits alone. No tool is named, since a hook does not know of any.
+    /// Shortens a message in its middle until it fits on its own. No tool is named, since a hook knows of none.
     fn shorten(&self, node: &mut Node) {
         let (budget, text) = (&self.options.budget, node.message.text());
         let count = |text: &str| budget.count(text);

@@ -116,12 +116,12 @@ impl Layout {
         }
     }
 
-    /// The recorded entries alone.
+    /// Only the recorded entries.
     pub(crate) fn entry_lines(self, parts: &[Part]) -> Vec<String> {
         written::entries(self, parts)
     }
 
-    /// The standing lines alone.
+    /// Only the standing lines.
     pub(crate) fn standing_lines(self, parts: &[Part]) -> Vec<String> {
         written::standing(self, parts)
     }
@@ -241,7 +241,7 @@ impl Part {
         Some(Self { kind: PieceKind::Standing, ..Self::excerpt_of(node, bytes, text, reason) })
     }
 
-    /// A message with a rule that found no room, shown by its number alone. No other standing line is empty.
+    /// A message with a rule that found no room, shown only by its number. No other standing line is empty.
     pub(crate) fn further_rule(node: Node) -> Self {
         let why = "standing: instruction, by number".to_owned();
         Self { kind: PieceKind::Standing, ..Self::excerpt_of(node, 0..0, String::new(), why) }

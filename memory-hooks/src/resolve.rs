@@ -1,4 +1,4 @@
-//! Finds the conversation that a name means: `last`, an id, the beginning of one, or a title.
+//! Finds the conversation that a name means: an id, `last`, the beginning of an id, or a title.
 
 use memory_core::{
     ConversationId, Mark,
@@ -54,8 +54,8 @@ impl Memory {
         .await
     }
 
-    /// The conversation whose id is `name` or the only one that begins so, or `last`; `None` if there is none. No title is
-    /// looked at, so no message is read.
+    /// The conversation whose id is `name`, or the only one that begins so, or `last`; `None` if there is none. Titles
+    /// are not compared, so that no message is read.
     ///
     /// # Errors
     /// [`MemoryError::Ambiguous`] with the candidates if several match, or if the store fails.
@@ -73,7 +73,7 @@ impl Memory {
     }
 }
 
-/// The word for the most recent conversation.
+/// Name of the most recent conversation.
 const LAST: &str = "last";
 
 /// Meaning of a name.
@@ -81,14 +81,14 @@ const LAST: &str = "last";
 enum Meant {
     One(ConversationId),
     Several(Vec<Candidate>),
-    Nobody,
+    Unknown,
 }
 
 impl Meant {
     fn of(mut candidates: Vec<Candidate>) -> Self {
         match candidates.len() {
-            0 => Self::Nobody,
-            1 => candidates.pop().map_or(Self::Nobody, |only| Self::One(only.id)),
+            0 => Self::Unknown,
+            1 => candidates.pop().map_or(Self::Unknown, |only| Self::One(only.id)),
             _ => Self::Several(candidates),
         }
     }
@@ -98,7 +98,7 @@ impl Meant {
         match self {
             Self::One(id) => Ok(Some(id)),
             Self::Several(candidates) => Err(MemoryError::Ambiguous { name: name.to_owned(), candidates }),
-            Self::Nobody => Ok(None),
+            Self::Unknown => Ok(None),
         }
     }
 
@@ -115,7 +115,7 @@ fn by_id(states: &[ConversationState], name: &str) -> Meant {
     if name == LAST {
         let goes_on = |state: &ConversationState| !state.is_marked(Mark::Archived) && state.is_talk();
         let latest = by_last_update(states.to_vec()).into_iter().find(goes_on);
-        return latest.map_or(Meant::Nobody, |state| Meant::One(state.id));
+        return latest.map_or(Meant::Unknown, |state| Meant::One(state.id));
     }
     let beginning = states.iter().filter(|state| !name.is_empty() && state.id.as_str().starts_with(name));
     let candidate =
@@ -131,7 +131,7 @@ fn by_id(states: &[ConversationState], name: &str) -> Meant {
     }
 }
 
-/// Conversations whose title matches, if any.
+/// Conversations whose title matches; `None` without any.
 fn by_title(titled: &[Candidate], name: &str, matches: fn(&str, &str) -> bool) -> Option<Meant> {
     let name = folded(name);
     let is_meant = |one: &&Candidate| one.title.as_deref().is_some_and(|title| matches(&folded(title), &name));
@@ -147,7 +147,7 @@ fn begins(title: &str, name: &str) -> bool {
     title.starts_with(name)
 }
 
-/// True if the words of a name are whole words of a title, or the last is the beginning of one.
+/// True if a title has the words of a name in a row; the last of them may be cut short.
 fn has(title: &str, name: &str) -> bool {
     const LEAST: usize = 3;
     name.chars().count() >= LEAST && format!(" {title}").contains(&format!(" {name}"))
@@ -183,7 +183,7 @@ mod tests {
         let archived = state("done", 9, "").tags(vec![Mark::Archived.tag().to_owned()]);
         let states = [state("early", 1, ""), state("late", 5, ""), archived];
         assert_eq!(by_id(&states, "last"), Meant::One(states[1].id.clone()));
-        assert_eq!(by_id(&states[2..], "last"), Meant::Nobody);
+        assert_eq!(by_id(&states[2..], "last"), Meant::Unknown);
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         let Meant::Several(candidates) = by_id(&states, "tr") else { panic!("`tr` begins two ids") };
         assert_eq!(Named(&candidates).to_string(), "`trip` (Rome), `train`");
         assert_eq!(by_id(&states, "h"), Meant::One(states[2].id.clone()));
-        assert_eq!((by_id(&states, ""), by_id(&states, "x")), (Meant::Nobody, Meant::Nobody));
+        assert_eq!((by_id(&states, ""), by_id(&states, "x")), (Meant::Unknown, Meant::Unknown));
     }
 
     #[test]

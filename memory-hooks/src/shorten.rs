@@ -40,7 +40,7 @@ impl TextLimits {
         if self.layout.has_whole_sentences() && !self.layout.is_running() {
             node.message.replace_texts(&|_, text| without_reminders(text));
         }
-        // The first layouts cut texts of the last turn alone.
+        // The first layouts cut only texts of the last turn.
         let cuts_texts = !self.layout.is_first() || self.layout.is_running() || is_last_turn;
         let Some(most) = self.of(node.id) else { return node };
         let count = |text: &str| counter.count(text);

@@ -10,8 +10,8 @@ use std::{
 use crate::{kept_out::Redactor, learned::Learned, run_facts::RunFactsCache};
 use memory_core::{ConversationId, Summary, plan::Tree, port::Revision, view::View};
 
-/// Most nodes of the cached conversations, unless one alone has more. The least recently used conversations leave the
-/// cache and are read again at their next use.
+/// Most nodes of the cached conversations, unless a single one has more. The least recently used conversations leave
+/// the cache and are read again at their next use.
 const MOST_NODES: u64 = 1 << 16;
 
 /// A snapshot of a conversation for planning. A copy shares its common part with later snapshots.

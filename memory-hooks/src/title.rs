@@ -65,7 +65,7 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
     Ok(text.map(|text| Title { text, is_derived: true }))
 }
 
-/// True if people speak among themselves, so that nobody makes a request: a person in the model's place, or several
+/// True if people speak among themselves, without a request: a person in the model's place, or several
 /// users.
 pub(crate) fn is_of_people<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> bool {
     let (mut has_model, mut names) = (false, BTreeSet::new());

@@ -34,7 +34,7 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ChatReply, Failure>> + Send;
 }
 
-/// Way of a reply's parts from the thread of the network to the caller.
+/// Channel that carries the parts of a reply from the network's thread to the caller.
 pub(crate) struct Parts {
     sender: UnboundedSender<ChatEvent>,
     /// True once a part was sent, after which a request cannot be repeated unnoticed.
@@ -44,7 +44,7 @@ pub(crate) struct Parts {
 impl Parts {
     pub(crate) fn send(&self, event: ChatEvent) {
         self.is_begun.store(true, Ordering::Relaxed);
-        // A caller that is gone has cancelled the request.
+        // Without a receiver the request is cancelled.
         drop(self.sender.send(event));
     }
 }
@@ -154,7 +154,7 @@ fn longest_pause(options: &ChatOptions, made: u32) -> Duration {
     doubled.unwrap_or(options.longest_pause).min(options.longest_pause)
 }
 
-/// `ChatModel` of a type whose field `service` is a [`Service`].
+/// Implements `ChatModel` for a type whose field `service` is a [`Service`].
 macro_rules! chat_model {
     ($type:ty) => {
         impl memory_core::port::ChatModel for $type {

@@ -23,7 +23,7 @@ pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
     Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(make))
 }
 
-/// A schema without the members that only say that no others are taken, which a call says as well.
+/// A schema without the members that refuse others, since a call refuses these as well.
 pub(crate) fn brief(schema: &Map<String, Value>) -> Arc<Map<String, Value>> {
     let mut brief = schema.clone();
     brief.remove("additionalProperties");

@@ -133,7 +133,7 @@ pub(crate) fn news(memory: &Memory, notices: &[Notice]) -> Vec<String> {
     news.map(ToString::to_string).collect()
 }
 
-/// The line that tells a model how to continue.
+/// Line for a model that states how to continue.
 pub(crate) fn more(next: Option<&String>) -> Option<String> {
     next.map(|cursor| format!("There is more: call again with cursor \"{cursor}\"."))
 }

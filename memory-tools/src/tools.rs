@@ -158,7 +158,7 @@ impl Tools {
         Self { cancelled, ..self.clone() }
     }
 
-    /// Ends when the client no longer waits for an answer.
+    /// Waits until the client no longer waits for an answer.
     pub(crate) async fn cancelled(&self) {
         self.cancelled.cancelled().await;
     }
@@ -191,13 +191,13 @@ impl Tools {
         }
     }
 
-    /// The documents of models.
+    /// Notes of models: the scratchpad, and the files of the memory tool.
     pub(crate) fn notes(&self) -> &Documents {
         &self.notes
     }
 
-    /// The part of a text that a cursor names, or its first part, which fits a bound with the lines around it. `what`
-    /// names the text in the error of a cursor outside of it.
+    /// Part of a text, from a cursor or the beginning on, that fits a bound with the lines around it. `what` names the
+    /// text in the error for a cursor behind its end.
     pub(crate) fn part(
         &self,
         whole: &str,
@@ -230,7 +230,7 @@ impl Tools {
         }
     }
 
-    /// The offered tools: none if tools are turned off, and only reading ones if nothing can be written.
+    /// Offered tools: none if tools are turned off, and only those that read if nothing can be written.
     fn offered(&self) -> impl Iterator<Item = &'static Registered> {
         let options = self.options;
         let are_enabled = self.memory.config().enable_mcp_tools;

@@ -107,7 +107,7 @@ impl FormatReader for ClaudeAi {
     }
 }
 
-/// Emits what is no chat: the documents of a project, and Claude's own notes on its person and on projects.
+/// Emits the documents of a project, and Claude's own notes on its person and on projects, which are no chats.
 fn documents(chat: &Chat, out: &mut ItemQueue) -> bool {
     let members = &chat.others;
     let document = |title: Option<&str>, text: &str| {

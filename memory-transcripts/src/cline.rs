@@ -122,12 +122,12 @@ impl FormatReader for Cline {
             out.skip(Why::View, kind);
             return Ok(());
         }
-        // Words that were said are asked again, for the person to answer or to approve.
+        // Words are repeated as a question, for the person to answer or to approve.
         if !words.is_empty() && words == self.last && entry["type"] == "ask" {
             out.skip(Why::Repeated, kind);
             return Ok(());
         }
-        // Notes change while the task goes on, so that keys follow from what was said alone.
+        // Notes change while the task goes on, so that keys follow only from the words.
         self.chain.take(&format!("{} {kind} {words}", entry["ts"]));
         let Some((role, said)) = self.blocks(entry, kind, words).filter(|(_, said)| !says_nothing(&said.blocks)) else {
             out.skip(Why::Empty, kind);

@@ -478,7 +478,7 @@ impl Search {
     }
 }
 
-/// Why a file of several is not read, and what it is called.
+/// Reason for skipping one of several files, and a name for the file.
 fn unread(error: &TranscriptError, name: String) -> (Why, String) {
     match error {
         TranscriptError::UnknownFormat { .. } => (Why::Unknown, name),

@@ -1,7 +1,7 @@
 //! Sessions of Gemini CLI, as one object or as a log of changes, and contents of Google's API.
 //!
-//! The log states a message again whenever a call of it ends, takes messages back, and replaces what the model is
-//! shown. A message that was taken back stays, on a branch of its own.
+//! The log repeats a message whenever one of its calls ends, takes messages back, and replaces the messages that the
+//! model is shown. A message that was taken back stays, on a branch of its own.
 
 mod parts;
 
@@ -62,7 +62,7 @@ struct Session {
     places: HashMap<String, usize>,
     /// Messages that were not taken back.
     live: Vec<String>,
-    /// Ids of messages that have none.
+    /// Source of ids for messages without one.
     chain: Chain,
 }
 
@@ -85,7 +85,8 @@ impl Session {
         self.live.truncate(place);
     }
 
-    /// Takes what the model is shown from now on: messages that were not there, unless they repeat others.
+    /// Takes the messages that the model is shown from now on. Known ones are updated; repetitions of others are
+    /// skipped.
     fn replace(&mut self, shown: Vec<Value>, out: &mut ItemQueue) {
         for message in shown {
             let said = &message;

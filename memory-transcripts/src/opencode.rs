@@ -21,7 +21,7 @@ use crate::{
 /// Types of parts that are notes of the program.
 #[rustfmt::skip]
 const NOTES: [&str; 8] = ["step-finish", "snapshot", "patch", "retry", "agent", "compaction", "source-url", "start"];
-/// Beginning of a title that nobody gave.
+/// Beginning of a title that the program made up.
 const UNTITLED: &str = "New session - ";
 
 #[derive(Debug, Default)]

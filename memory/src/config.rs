@@ -67,8 +67,8 @@ pub struct Config {
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, except for
     /// those in use or not on disk yet. Mapped files do not count.
     pub held_bytes: usize,
-    /// Treatment of keys and personal data in messages that are appended; all are kept by default. Private keys and keys
-    /// of services stay out of summaries and indexes in any case.
+    /// Treatment of keys and personal data in messages that are appended; all are kept by default. Private keys and
+    /// keys of services stay out of summaries and indexes in any case.
     pub redaction: Redaction,
     /// The user's time zone, for messages that state no UTC offset: a name of the tz database (`Europe/Berlin`), an
     /// offset (`+02:00`) or `local`; UTC by default. The offset is recorded with each message as it is appended.
@@ -83,9 +83,9 @@ pub struct Config {
     pub enable_mcp_tools: bool,
     /// Time limit of waiting for another process that is writing.
     pub lock_timeout: Duration,
-    /// Source of the key of an encrypted store; none by default. It is not asked for one that is not encrypted.
+    /// Source of the key of an encrypted store; none by default. Any other store does not ask for it.
     pub key: Option<KeySource>,
-    /// True if a store that is made is encrypted, with `key`. One that is there already and is not is an error then.
+    /// True if a new store is encrypted, with `key`. An existing store that is not encrypted is then an error.
     pub encrypt: bool,
 }
 
@@ -101,8 +101,8 @@ pub enum Access {
     Update,
     /// Access for reading; changes nothing on disk, and waits for no other process. The store must exist.
     Read,
-    /// A new store in memory: no file holds anything of it, and it ends with the memory. [`Config::store`] is not looked
-    /// at; backups, cached embeddings and token vectors are off.
+    /// A new store in memory: no file holds anything of it, and it ends with the memory. [`Config::store`] is ignored;
+    /// backups, cached embeddings and token vectors are off.
     Memory,
 }
 

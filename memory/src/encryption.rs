@@ -1,4 +1,4 @@
-//! Keys of encrypted stores: where they come from.
+//! Sources of the keys of encrypted stores.
 
 use std::{
     fmt, fs,
@@ -20,9 +20,9 @@ use zeroize::Zeroizing;
 const KEY: usize = 32;
 /// Most bytes that a command may print.
 const MOST_PRINTED: u64 = 4096;
-/// Longest time for a command: somebody may have to type a passphrase for it.
+/// Longest time for a command, which may ask a person for a passphrase.
 const MOST_TIME: Duration = Duration::from_secs(60);
-/// Pause between two looks at whether a command has ended.
+/// Pause between two checks for the end of a command.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Source of the key of an encrypted store.
@@ -49,7 +49,7 @@ impl fmt::Debug for KeySource {
 }
 
 impl KeySource {
-    /// The key in hexadecimal digits.
+    /// The key in 64 hexadecimal digits; `None` for any other text.
     #[must_use]
     pub fn from_hex(digits: &str) -> Option<Self> {
         of_hex(digits.trim().as_bytes()).map(|key| Self::Key(MasterKey::from_bytes(*key)))

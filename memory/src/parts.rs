@@ -57,7 +57,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// How much of a conversation recall finds, by the configuration and the store's
+    /// Limits of what recall finds in a conversation, by the configuration and the store's
     /// [policies](crate::retention::policies).
     #[must_use]
     pub fn archive_limits(&self, state: &ConversationState) -> ArchiveLimits {
@@ -186,7 +186,7 @@ pub fn assemble(
     assemble_with(config, store, embedder, None, MemoryBuilder::default())
 }
 
-/// Wires the parts; those that `own` has precede those of the configuration.
+/// Wires the parts; parts in `own` replace those of the configuration.
 pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
@@ -198,7 +198,7 @@ pub(crate) fn assemble_with(
     let seen = Seen { store: seen(config, &store), words };
     let may_write = store.may_write();
     let parts = wire(config, store, seen, embedder, reranker, own)?;
-    // An erasure that was interrupted is completed by whoever opens the store next.
+    // The next opening of the store completes an interrupted erasure.
     if may_write && let Err(error) = pollster::block_on(erasing::resume(&parts, config)) {
         tracing::warn!(%error, "an erasure that was interrupted is not completed yet");
     }
@@ -346,7 +346,7 @@ fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
 /// Most tries to open a store that is encrypted or decrypted meanwhile.
 const MOST_TRIES: usize = 5;
 
-/// Opens only the log.
+/// Opens only the log, without the other parts.
 ///
 /// # Errors
 /// If the log cannot be opened with this access.

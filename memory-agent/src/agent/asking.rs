@@ -10,13 +10,13 @@ use memory::{
 use super::Agent;
 use crate::{AgentError, AgentEvent, AgentEvents, Turn};
 
-/// The most tokens of a reply, unless options set it.
-const REPLY: u32 = 4_096;
-/// Share of the window that the reply has, unless options set it.
+/// Most tokens of a reply, unless options set it.
+const DEFAULT_REPLY_TOKENS: u32 = 4_096;
+/// Divisor of the window that gives the reply a quarter, unless options set it.
 const REPLY_SHARE: u32 = 4;
-/// Share of the window for what providers add to a request: roles, templates, the frames of tools.
+/// Divisor of the window for what providers add to a request: roles, templates, the frames of tools.
 const FRAME_SHARE: u32 = 32;
-/// Text in the place of an answer without words.
+/// Text of an answer without content, since no provider takes an empty message.
 const NO_ANSWER: &str = "[no answer]";
 /// Text at the end of an answer that was interrupted.
 const INTERRUPTED: &str = "[interrupted]";
@@ -35,7 +35,7 @@ impl Fitted {
         Self { window, scale: 1.0 }
     }
 
-    /// Learns from an overflow of a request that the memory counts `tokens` for.
+    /// Learns from an overflow: `counted` are the provider's tokens of a request for which the memory counts `tokens`.
     fn learn(&mut self, window: u32, counted: Option<u32>, tokens: u32) {
         self.window = self.window.min(window);
         if let Some(counted) = counted.filter(|_| tokens > 0) {
@@ -43,14 +43,14 @@ impl Fitted {
         }
     }
 
-    /// Tokens of the memory that take `tokens` of the provider.
+    /// Number of the memory's tokens that fill `tokens` of the provider's.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
     fn ours(self, tokens: u32) -> u32 {
         (f64::from(tokens) / self.scale) as u32
     }
 }
 
-/// A reply, as it is to be appended after message `last`.
+/// Reply to append after the message `last`.
 pub(super) enum Asked {
     Reply { message: Message, stop: Option<StopReason>, last: u64 },
     Interrupted { message: Message, last: u64 },
@@ -64,8 +64,8 @@ struct Partial {
 }
 
 impl Agent {
-    /// Asks the model for the next message. A request that exceeds the window is made smaller until it fits, but never so
-    /// small that it does not show the message that `asked`.
+    /// Asks the model for the next message. A request that exceeds the window is made smaller until it fits, and always
+    /// shows the message `asked`.
     pub(super) async fn ask(
         &mut self,
         invocation: &mut Invocation,
@@ -122,7 +122,7 @@ impl Agent {
         Ok(nodes.iter().map(|node| node.tokens).sum())
     }
 
-    /// The error for a message of the user that no prompt of the budget shows.
+    /// Error for a message of the user that exceeds the budget of a prompt.
     async fn too_long(&self, node: NodeId, budget: u32) -> AgentError {
         let question = match self.text_tokens(node).await {
             Ok(tokens) => tokens,
@@ -142,7 +142,7 @@ impl Agent {
     }
 
     fn max_reply_tokens(&self) -> u32 {
-        self.options.max_reply_tokens.unwrap_or_else(|| REPLY.min(self.fitted.window / REPLY_SHARE))
+        self.options.max_reply_tokens.unwrap_or_else(|| DEFAULT_REPLY_TOKENS.min(self.fitted.window / REPLY_SHARE))
     }
 
     /// Sends a prompt; the reply is `None` if the turn was cancelled before its end.
@@ -183,8 +183,7 @@ impl Agent {
         message
     }
 
-    /// A reply as it is appended: with the name of its model, and with words if it has no content, since no provider
-    /// takes an empty message.
+    /// Reply to append: with the name of its model, and never empty.
     fn answered(&self, mut message: Message) -> Message {
         message.role = Role::Assistant;
         message.content.retain(|block| !matches!(block, ContentBlock::Text(text) if text.trim().is_empty()));

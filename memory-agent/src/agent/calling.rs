@@ -17,13 +17,13 @@ const UNKNOWN: &str = "interrupted before its result was recorded; it is not kno
 pub(super) enum Calls {
     /// The model has just made them.
     New,
-    /// An earlier process left them, and may have made them.
+    /// An earlier process left them, and may have executed them.
     Left,
 }
 
 impl Agent {
-    /// Calls the tools of a message, and appends the result of each. Calls that an earlier process left are made again only
-    /// if their tool is idempotent.
+    /// Calls the tools of a message, and appends the result of each. A call that an earlier process left is repeated
+    /// only if its tool is idempotent.
     pub(super) async fn call_all(
         &self,
         invocation: &Invocation,
@@ -34,7 +34,7 @@ impl Agent {
     ) -> Result<(), AgentError> {
         let mut results: FuturesUnordered<_> =
             open.into_iter().map(|call| self.call(invocation, call, calls, events)).collect();
-        // A result that cannot be recorded leaves the others of use.
+        // The other results are recorded even if one cannot be.
         let mut failed = None;
         while let Some((call, block)) = results.next().await {
             let recorded = match block {
@@ -77,7 +77,7 @@ impl Agent {
         let result = match self.tools.iter().find(|(spec, _)| spec.name == call.name) {
             Some((_, tool)) if calls == Calls::Left && !tool.is_idempotent() => Err(UNKNOWN.to_owned()),
             Some((_, tool)) => match invocation.before_tool_call(&call.id, &call.name, call.input.clone()).await {
-                Ok(input) => self.made(tool.as_ref(), &call, &input, events).await,
+                Ok(input) => self.execute(tool.as_ref(), &call, &input, events).await,
                 Err(error) => Err(format!("not called: {error}")),
             },
             None => Err(self.no_tool(&call.name)),
@@ -90,7 +90,7 @@ impl Agent {
         (call, block.map_err(AgentError::from))
     }
 
-    async fn made(&self, tool: &dyn Tool, call: &OpenCall, input: &Json, events: &dyn AgentEvents) -> ToolResult {
+    async fn execute(&self, tool: &dyn Tool, call: &OpenCall, input: &Json, events: &dyn AgentEvents) -> ToolResult {
         events.event(AgentEvent::Calling { id: &call.id, name: &call.name, input });
         let (conversation, cancelled) = (self.conversation.id(), &self.cancelled);
         tokio::select! {

@@ -5,7 +5,7 @@ use memory::{ConversationId, Message, MessageKey, NodeId};
 use super::{Appender, StoredPart};
 use crate::{Error, erased::is_unique};
 
-/// The beginning that a new conversation shares with others: none so far without a message.
+/// Beginning that a new conversation shares with others; the default shares nothing yet.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     others: Vec<ConversationId>,
@@ -14,8 +14,8 @@ pub(super) struct Shared {
 }
 
 impl Appender<'_> {
-    /// True if a message repeats the next one of other conversations, which a resumed session begins with. The first
-    /// message that does not ends what they share, and the conversation is a fork of one of them.
+    /// True if a message repeats the next one of other conversations, as the beginning of a resumed session does. At
+    /// the first message that does not, the conversation becomes a fork of one of them.
     pub(super) async fn repeats(
         &mut self,
         id: &ConversationId,
@@ -51,7 +51,7 @@ impl Appender<'_> {
         Ok(true)
     }
 
-    /// Conversations that may begin with a message, those of this import included.
+    /// Conversations that may begin with the message of this key, those of this import included.
     async fn beginning_with(&mut self, id: &ConversationId, key: &MessageKey) -> Result<Vec<ConversationId>, Error> {
         let stored = match self.stored.take() {
             Some(stored) => stored,

@@ -21,7 +21,7 @@ pub(super) fn is_of_person(message: &Message) -> bool {
 }
 
 impl Target {
-    /// Takes a message that goes to the conversation.
+    /// Notes if a message for the conversation is a person's.
     pub(super) fn hear(&mut self, message: &Message) {
         self.is_subagent |= message.metadata.contains_key(SUBAGENT);
         self.has_person |= is_of_person(message) && !self.is_subagent;

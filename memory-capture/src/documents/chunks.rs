@@ -13,11 +13,11 @@ const ENOUGH: usize = 600;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     pub(super) text: String,
-    /// Number of its page, from 1, if the document has pages.
+    /// Number of the page, from 1, if the document has pages.
     pub(super) page: Option<u32>,
 }
 
-/// The chunks of a document, in order. A chunk that goes on below a heading begins with the headings above it.
+/// Chunks of a document, in order. Every chunk begins with the headings above it.
 pub(super) fn chunks(document: &Document) -> Vec<Chunk> {
     let mut writer = Writer::default();
     for page in &document.pages {
@@ -28,7 +28,7 @@ pub(super) fn chunks(document: &Document) -> Vec<Chunk> {
     writer.chunks
 }
 
-/// Paragraphs of a text: what stands between blank lines, a heading of Markdown, or a fenced block.
+/// Paragraphs of a text: runs of lines between blank ones, headings of Markdown, and fenced blocks.
 fn paragraphs(text: &str) -> impl Iterator<Item = String> {
     let mut all = Vec::new();
     let mut current: Vec<&str> = Vec::new();

@@ -9,11 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most bytes of extracted text.
+/// Most bytes of output that are read from a process.
 const MOST_BYTES: u64 = 64 << 20;
 /// Most characters of a process's last words in an error.
 const LONGEST_CAUSE: usize = 200;
-/// Columns of a page of HTML: lines of its text are not broken.
+/// Columns of a page of HTML, so many that no line is broken.
 #[cfg(feature = "documents")]
 const WIDTH: usize = 100_000;
 
@@ -30,7 +30,7 @@ pub enum DocumentKind {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
-    /// The process failed to start or to be read.
+    /// The process could not be started or waited for.
     #[error("the process that reads it failed")]
     Process(#[source] io::Error),
     /// The process ended without an answer: the file is damaged or hostile.
@@ -42,7 +42,7 @@ pub enum ExtractError {
 }
 
 impl DocumentKind {
-    /// The kind of a file by its first bytes, or by the ending of its name; `None` for a text.
+    /// Kind of a file, by its first bytes or the ending of its name; `None` for a text.
     pub(super) fn of(path: &Path, bytes: &[u8]) -> Option<Self> {
         let head: Vec<u8> = bytes.iter().copied().skip_while(u8::is_ascii_whitespace).take(32).collect();
         let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
@@ -72,8 +72,8 @@ impl DocumentKind {
     }
 }
 
-/// A program that reads a file from its standard input and writes what [`extract`] gives to its standard output, as a
-/// JSON array in its last line. It gets the name of the kind as its last argument, and should bound its own memory.
+/// A program that reads a file from its standard input, and writes the result of [`extract`] to its standard output, as
+/// a JSON array in the last line. Its last argument is the name of the kind. It should bound its own memory.
 #[derive(Clone, Debug)]
 pub struct Extractor {
     program: PathBuf,
@@ -101,10 +101,10 @@ impl Extractor {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(ExtractError::Process)?;
         let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // A program that reads nothing must not stop the one that writes to it.
+        // Threads read and write, since a program that reads nothing must not block this one.
         let writing = thread::spawn(move || input.map(|mut input| input.write_all(&bytes)));
-        let reading = thread::spawn(move || all(output));
-        let failing = thread::spawn(move || all(errors));
+        let reading = thread::spawn(move || read_all(output));
+        let failing = thread::spawn(move || read_all(errors));
         let ended = self.wait(&mut child);
         drop(writing.join());
         let [output, errors] = [reading, failing].map(|thread| thread.join().unwrap_or_default());
@@ -122,7 +122,7 @@ impl Extractor {
         loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(Ended::Well),
-                // Without a code it was a signal.
+                // A process without an exit code was killed by a signal.
                 Ok(Some(status)) => return Ok(if status.code().is_none() { Ended::Killed } else { Ended::Failed }),
                 Ok(None) if begun.elapsed() < self.most => thread::sleep(Duration::from_millis(10)),
                 Ok(None) => {
@@ -145,7 +145,7 @@ enum Ended {
 }
 
 /// Output of a process, up to [`MOST_BYTES`].
-fn all(from: Option<impl Read>) -> String {
+fn read_all(from: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(from) = from {
         drop(from.take(MOST_BYTES).read_to_end(&mut bytes));
@@ -153,8 +153,8 @@ fn all(from: Option<impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The text of a file: a string for each page of a PDF, and one for HTML. May panic, loop or take much memory for a
-/// hostile file: for a process of its own.
+/// Text of a file: a string for each page of a PDF, and one for HTML. A hostile file may make it panic, loop or take
+/// much memory, so call it in a process of its own.
 ///
 /// # Errors
 /// A description of what is wrong with the file.
@@ -170,7 +170,7 @@ pub fn extract(kind: DocumentKind, bytes: &[u8]) -> Result<Vec<String>, String> 
     }
 }
 
-/// The text of a file; without the feature `documents` none.
+/// Text of a file, which needs the feature `documents`.
 ///
 /// # Errors
 /// Always.

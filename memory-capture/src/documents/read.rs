@@ -18,7 +18,7 @@ const LARGEST: u64 = 256 << 20;
 pub struct Document {
     /// Name by which it is cited: that of its file.
     pub name: String,
-    /// Its pages with text, in order; a text without pages is one.
+    /// Pages with text, in order; a text without pages is one page.
     pub pages: Vec<Page>,
 }
 

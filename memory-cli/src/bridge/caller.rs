@@ -61,7 +61,7 @@ impl Caller {
         (Arc::new(Self { model, questions }), asked)
     }
 
-    /// A memory whose summaries the caller writes while a request is answered: at other times nobody can be asked.
+    /// A memory whose summaries the caller writes while a request is answered; at other times it cannot be asked.
     pub(super) fn writes_for(self: &Arc<Self>, config: Config) -> Builder {
         let limits = SpendLimits::default().requests_per_compaction(self.model.requests);
         let model = Arc::<Self>::clone(self);

@@ -139,7 +139,7 @@ async fn append(memory: &Memory, name: &str, message: &Value, at: Option<String>
     Ok(json!(append::Answer { conversation: conversation.id(), appended, nodes }))
 }
 
-/// A conversation with a message: one that does not exist is an error, and not an empty answer.
+/// An existing conversation: a missing one is an error instead of an empty answer.
 async fn existing(memory: &Memory, name: &str) -> Result<Conversation, BridgeError> {
     let conversation = of(memory, name)?;
     conversation.overview().await?;

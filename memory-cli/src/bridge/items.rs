@@ -30,7 +30,7 @@ pub(crate) enum ItemsRequest {
     },
     PopItem {
         conversation: String,
-        /// True if what leaves the list is also kept out of every view and search.
+        /// True if items that leave the list are also kept out of every view and search.
         #[serde(default)]
         disable: bool,
     },
@@ -68,9 +68,9 @@ pub(super) struct Items<'a> {
 
 /// The member of a message's metadata that holds the item.
 const ITEM: &str = "item";
-/// The document with the first and the last message of each retracted run.
+/// Name of the document with the first and the last message of each retracted run.
 const RETRACTED: &str = "retracted";
-/// Messages that are read at once.
+/// Number of messages that are read at once.
 const READ: u64 = 256;
 
 impl Items<'_> {
@@ -156,7 +156,7 @@ impl Items<'_> {
         Ok(self.retractions(list)?.look(runs_of).await?)
     }
 
-    /// Records that messages left their list; `false` if another process has recorded it of all of them.
+    /// Records that messages left their list; `false` if all of them had left it already.
     async fn retract(&mut self, list: &str, nodes: NodeRange, disable: bool) -> Result<bool, BridgeError> {
         let change = move |now: DocumentsNow<'_>| {
             let mut runs = runs_of(now);

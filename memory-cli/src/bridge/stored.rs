@@ -173,12 +173,12 @@ impl ConversationBridge {
         let asks = asks.filter(|asks| asks.begins_prompt() && !shows_all);
         self.append(&messages).await?;
         match asks {
-            Some(asks) => self.asked(messages, &asks).await,
+            Some(asks) => self.next_turn(messages, &asks).await,
             None => self.answer(ListAnswer::unchanged(messages)).await,
         }
     }
 
-    /// The list, with what is recalled for the question of its last message. A view has that since it was made.
+    /// The list, with messages recalled for the question of its last message. A view holds these already.
     async fn enriched(&mut self, messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
         self.append(&messages).await?;
         let mut answer = ListAnswer::unchanged(messages);
@@ -197,7 +197,7 @@ impl ConversationBridge {
         self.answer(answer).await
     }
 
-    /// A new view, with what is recalled for a question at its end if the list then has at most so many tokens.
+    /// A new view, with messages recalled for a question at its end, if the list then has at most `most` tokens.
     async fn with_recall(
         &mut self,
         mut messages: Vec<StrandsMessage>,
@@ -217,7 +217,8 @@ impl ConversationBridge {
         Ok(messages)
     }
 
-    /// The last message of a list with what is recalled for the question that the log ends with. A failure is a notice.
+    /// The last message of a list, with messages recalled for the question at the end of the log. A failure becomes a
+    /// notice.
     async fn recall_for(
         &mut self,
         messages: &[StrandsMessage],
@@ -261,7 +262,7 @@ impl ConversationBridge {
     }
 
     /// The next turn of a running agent: the shown list, the messages since, and messages recalled for the question.
-    async fn asked(&mut self, messages: Vec<StrandsMessage>, asks: &Message) -> Result<ListAnswer, BridgeError> {
+    async fn next_turn(&mut self, messages: Vec<StrandsMessage>, asks: &Message) -> Result<ListAnswer, BridgeError> {
         let options = PromptOptions::new(self.budget).turn_share(recall_share(self.budget));
         match self.conversation.turn(&options).await.map_err(BridgeError::from) {
             Ok(prompt) => {
@@ -424,7 +425,7 @@ impl ConversationBridge {
         Err(exhausted("no smaller view was found"))
     }
 
-    /// Answers a list that is a view of the whole log.
+    /// Answers with a list that is a view of the whole log.
     async fn replaced(&mut self, messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
         self.offset = self.nodes().await?;
         self.answer(ListAnswer::replaced(messages)).await

@@ -25,7 +25,7 @@ const GROUPS: [(&str, &[&str], &[&str]); 8] = [
     (OLD, &[], &["sessions", "resume", "title", "tag", "mark", "pin", "forget"]),
 ];
 
-/// The heading of commands whose work others do now.
+/// Heading of the commands that others replace.
 const OLD: &str = "Older names, which go on working (list, show --state, set, erase)";
 
 /// The command, whose help has its first subcommands in groups.
@@ -102,7 +102,7 @@ const OPTIONS: &str = "help options";
 const ALL: &str = "help all";
 const FIRST: &str = "help";
 
-/// Words that other programs have for what a command does.
+/// Names that other programs have for our commands.
 const MEANINGS: [(&[&str], &[&str]); 17] = [
     (&["delete", "rm", "remove", "del", "purge", "wipe"], &["erase", "disable"]),
     (&["history", "log", "cat", "get", "print", "read", "view"], &["show"]),
@@ -123,7 +123,7 @@ const MEANINGS: [(&[&str], &[&str]); 17] = [
     (&["summary", "summarize"], &["summaries"]),
 ];
 
-/// The commands that a word which is none may mean: those of near names, or else of its meaning.
+/// Commands that an unknown word may mean: those of near names, or else of its meaning.
 pub(super) fn meant(command: &Command, word: &str) -> Vec<String> {
     let names: Vec<_> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let by_meaning = MEANINGS.iter().find(|(words, _)| words.contains(&word.to_lowercase().as_str()));

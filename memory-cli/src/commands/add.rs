@@ -16,8 +16,9 @@ use serde::Serialize;
 
 use crate::{Access, globals::Globals, open, output::grouped, terminal};
 
-/// Most bytes of memory, and seconds of a processor, that reading one file may take.
+/// Most bytes of memory that reading one file may take.
 const MEMORY: u64 = 2 << 30;
+/// Most seconds of a processor that it may take.
 const SECONDS: u64 = 30;
 
 /// Adds documents: text, Markdown, HTML or PDF, in chunks that recall and search find, cited by name and page.
@@ -71,7 +72,7 @@ impl Added {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("this program is not found")?;
     let extractor = Extractor::new(program, vec![EXTRACT.into()]).most(Duration::from_secs(SECONDS + 5));
-    // All files are read first, so that a wrong one leaves nothing half done.
+    // All files are read first, so that an unreadable one leaves nothing half done.
     let read = args.files.iter().map(|file| Document::read(file, &extractor));
     let read = read.collect::<Result<Vec<_>, _>>()?;
     let config = globals.config(Access::Write)?;
@@ -104,7 +105,7 @@ fn row(added: &Added) -> [String; 5] {
     [name.clone(), conversation.to_string(), grouped(*pages), grouped(*chunks), grouped(*new)]
 }
 
-/// First argument of the process that reads one file, which is no command of a person.
+/// First argument of the process that reads one file; no command for people.
 pub(crate) const EXTRACT: &str = "extract-text";
 
 /// Prints the text of the file of this kind on standard input, within limits that end the process.
@@ -116,6 +117,6 @@ pub(crate) fn extract_text(kind: &str) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;
     let pages = extract(kind, &bytes).map_err(anyhow::Error::msg)?;
-    // The reader may have written lines of its own.
+    // The libraries may have printed lines of their own before.
     Ok(terminal::exactly(format!("\n{}\n", serde_json::to_string(&pages)?).as_bytes())?)
 }

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let signals = Signals::listen()?;
     let went_on = session.go_on(&signals).await;
     session.reported(went_on)?;
-    // An interruption of the last answer counts.
+    // The next Ctrl-C leaves after one at an empty line, or one that interrupted the last answer.
     let mut is_warned = false;
     loop {
         let flow = match input.next()? {

@@ -218,7 +218,7 @@ async fn beginnings(parts: &Parts, plan: &ErasurePlan, output: Output) -> anyhow
 /// Most characters of the first message.
 const MOST_BEGINNING: usize = 100;
 
-/// Asks on a terminal; without one nobody agrees.
+/// Asks on a terminal; without one the answer is no.
 fn is_agreed(output: Output) -> io::Result<bool> {
     if output.json || !io::stdin().is_terminal() {
         return Ok(false);

@@ -166,7 +166,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (mut paths, mut has_exports) = (Vec::new(), false);
     for file in &args.files {
         let exports = if file.is_dir() { format::exports(file, args.format)? } else { Vec::new() };
-        // A directory may hold exports alone.
+        // A directory may hold only exports.
         has_exports |= !exports.is_empty();
         if exports.is_empty() || args.format.is_none() {
             paths.push(file.clone());

@@ -282,10 +282,10 @@ async fn folded(memory: &Memory, query: Query, limit: usize) -> Result<(Retrieve
     }
 }
 
-/// Times the limit that are searched for hits with other words.
+/// Most hits that are searched through for different words, in multiples of the limit.
 const MOST_FOLDED: usize = 8;
 
-/// Hits with equal words as one with the others, in the order of the best; one whose time is known stands for them.
+/// Hits with equal words as one hit and the others, in the order of the best. A hit of known time stands for them.
 fn groups(hits: Vec<Hit>) -> Vec<(Hit, Vec<Hit>)> {
     let (mut groups, mut places) = (Vec::<(Hit, Vec<Hit>)>::new(), HashMap::new());
     for mut hit in hits {

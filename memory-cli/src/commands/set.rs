@@ -66,7 +66,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(access)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
-    // First, since a number may be no message's.
+    // Pins come first, since they fail if no message has the number.
     for (nodes, is_pinned) in [(&args.pin, true), (&args.unpin, false)] {
         for node in nodes {
             conversation.pin(*node, is_pinned).await?;

@@ -39,8 +39,8 @@ pub(crate) struct ReadMessage {
 }
 
 /// A file whose lines are messages: `{"role", "content", "speaker"? or "name"?, "key"? or "id"?, "at"?, "timestamp"? or
-/// "time"?, "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped. It is read twice: checked first, and
-/// then used.
+/// "time"?, "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped. The file is
+/// read twice: first to check it, and then to use it.
 #[derive(Debug)]
 pub(crate) struct JsonlFile {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! The writer of standard error: a thread, so that nobody waits for a reader that stopped reading.
+//! Writer of standard error, in a thread, so that a reader that stopped reading blocks no other work.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +10,7 @@ use std::{
 
 /// Most bytes that wait for a reader; further texts are dropped and counted.
 const MOST_WAITING: usize = 1 << 20;
-/// Time without a byte read, after which nobody waits for the reader any more.
+/// Time without a byte read, after which the reader is no longer waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 static QUEUE: Mutex<Queue> = Mutex::new(Queue::new());

@@ -1,18 +1,18 @@
 //! Names similar to a given one.
 
-/// The `known` names nearest to `wanted`, at most three, nearest first: those that contain it, and
-/// those that few slips of a finger lead to. Other names are left out.
+/// The `known` names nearest to `wanted`, at most three, nearest first: those that contain it, and those that differ by
+/// few typing errors. Other names are left out.
 #[must_use]
 pub fn nearest<'a, T: Clone + 'a>(
     wanted: &str,
     known: impl IntoIterator<Item = &'a T>,
     name: fn(&T) -> &str,
 ) -> Vec<T> {
-    /// The least characters of a name that others are looked for by what they contain.
+    /// Fewest characters of a name that is looked for within others, and in other spellings.
     const LEAST: usize = 3;
     let wanted = wanted.to_lowercase();
     let length = wanted.chars().count();
-    // One slip in three characters.
+    // One error in three characters.
     let most = (length / 3).clamp(1, 4);
     let distance = |candidate: &T| {
         let candidate = name(candidate).to_lowercase();

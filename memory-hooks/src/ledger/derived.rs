@@ -18,11 +18,11 @@ pub(crate) type Place = (NodeId, u32);
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) entry: LedgerEntry,
-    /// Place of the statement; `None` for a question that is open, and for a recorded entry.
+    /// Place of the statement; `None` for an open question, and for a recorded entry.
     pub(crate) place: Option<Place>,
-    /// The statement as it is compared with others; `None` for a question that is open.
+    /// Statement to compare with others; `None` for an open question.
     pub(super) line: Option<StandingLine>,
-    /// The message, or the last one before the entry was recorded.
+    /// Message of the statement; for a recorded entry its first source, or the last message before it.
     pub(crate) node: NodeId,
 }
 
@@ -102,12 +102,12 @@ async fn said(
     asked: &[Statement],
     request: &LedgerRequest,
 ) -> Result<Vec<Known>, MemoryError> {
-    // Replaced statements are read only where they are asked for.
+    // Replaced statements are read only on request.
     let only_current = request.which == Which::Current && request.as_of.is_none();
     let mut known: Vec<Known> = Vec::new();
     for line in learned.lines.stated() {
         let Some(kind) = EntryKind::of(line.standing.kind) else { continue };
-        // Statements that are made again are one entry, that of the last time; a doubtful one is none.
+        // A repeated statement is one entry, that of the last time.
         if line.is_left_out() && request.as_of.is_none() {
             continue;
         }

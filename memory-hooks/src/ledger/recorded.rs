@@ -36,7 +36,7 @@ fn entry_of(change: &NoteChange) -> Option<EntryId> {
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedEntry {
     pub(super) id: EntryId,
-    /// Its last note.
+    /// The last note that holds the entry.
     pub(super) note: NoteId,
     pub(super) kind: EntryKind,
     pub(super) text: String,
@@ -51,7 +51,7 @@ pub(crate) struct RecordedEntry {
 }
 
 impl RecordedEntry {
-    /// The text of its note.
+    /// Text of the entry's note.
     pub(super) fn to_json(&self) -> String {
         let mut members = Map::new();
         let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));

@@ -39,8 +39,8 @@ pub(crate) async fn compact(
     progress: &dyn Progress,
 ) -> Result<Outcome, MemoryError> {
     let mut manager = Compacting::begin(ports, conversation).await?;
-    // Nodes of the last plan: a step may end before its plan does, and the rest of it, though not due by itself, belongs
-    // to the same tree whichever strategy wrote it.
+    // Nodes of the last plan. A step may end before its plan does, and the rest of the plan, though not due by itself,
+    // belongs to the same tree whichever strategy wrote it.
     let planned = Mutex::new(Vec::new());
     let next = |tree: &Tree| {
         let mut plan = ports.strategy.due(tree);
@@ -118,8 +118,8 @@ struct Compacting<'a> {
     ahead: Snapshot,
     /// Number of recorded summaries, which is the index of the next one.
     recorded: usize,
-    /// Written plans that are not recorded yet, since they alone do not lower the token count. SUMMARYs of many tiny
-    /// messages cost as much as the messages; the META over them does not.
+    /// Written plans that are not recorded yet, since by themselves they do not lower the token count. SUMMARYs of many
+    /// tiny messages cost as much as the messages; the META over them does not.
     pending: Vec<Vec<Event>>,
     /// True if the summaries are written for one view.
     for_view: bool,

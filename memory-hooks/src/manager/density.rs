@@ -1,13 +1,14 @@
-//! Limits of summaries in words, since tokenizers are made for English.
+//! Limits of summaries for other languages, whose words take more tokens than English ones.
 
 use crate::prompt::share_of;
 
-/// Tokens of a word of English, and most times more that a word of another language may take.
+/// Tokens of an English word.
 const OF_ENGLISH: f32 = 1.6;
+/// Most times as many tokens that a word of another language may take.
 const MOST: f32 = 3.0;
 
-/// Tokens of as many words of `text`, which has `tokens`, as `most` tokens of English have: a word of Hindi or Korean
-/// takes three times as many. Code and text in ASCII have `most`.
+/// Tokens for as many words of the language of `text` as `most` tokens of English have; `tokens` are those of `text`. A
+/// word of Hindi or Korean takes three times as many tokens. Code and text in ASCII have `most`.
 pub(super) fn most_of_words(most: u32, text: &str, tokens: u32) -> u32 {
     let letters = || text.chars().filter(|c| c.is_alphabetic());
     let foreign = letters().filter(|c| !c.is_ascii()).count();
@@ -19,7 +20,7 @@ pub(super) fn most_of_words(most: u32, text: &str, tokens: u32) -> u32 {
     share_of(most, (tokens / words.max(1.0) / OF_ENGLISH).clamp(1.0, MOST))
 }
 
-/// Share of a word of a letter in a script without spaces; 0 for other letters.
+/// Share of a word that a letter makes up in a script without spaces; 0 for other letters.
 fn part_of_a_word(c: char) -> f32 {
     match c {
         // Thai and Lao, Burmese, Khmer

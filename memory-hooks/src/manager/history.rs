@@ -62,10 +62,11 @@ struct HistoryPart {
     losses: Losses,
 }
 
-/// Share of the budget for messages before the end of a conversation, and the fewest tokens for them, but no more than a
-/// share that small budgets can spare: below that each message would need new summaries.
+/// Share of the budget for messages before the end of a conversation.
 const OLDER: f32 = 0.05;
+/// Fewest tokens for these messages, since with fewer each message would need new summaries.
 const FEWEST: u32 = 256;
+/// Largest share of a budget that [`FEWEST`] may take.
 const SMALL: f32 = 0.35;
 
 /// Most plans of one view, each for another estimate of its cost.
@@ -87,7 +88,7 @@ struct History<'a> {
 }
 
 impl History<'_> {
-    /// Tokens of the prompt that shows this history alone.
+    /// Tokens of the prompt that shows only this history.
     fn tokens_of(&self, history: &HistoryPart) -> u32 {
         (self.request.tokens_of)(&history.pieces, self.longest_result)
     }

@@ -123,7 +123,7 @@ impl Writer<'_> {
     }
 }
 
-/// Text of a summary that covers erased or disabled messages alone, which adds nothing to another one.
+/// Text of a summary that covers only erased or disabled messages, which adds nothing to another one.
 pub(super) fn hidden_text(summary: &Summary) -> Option<&'static str> {
     [ERASED, DISABLED].into_iter().find(|text| summary.body.text == *text)
 }

@@ -309,7 +309,7 @@ impl Writer<'_> {
         let span = NodeRange::single(node.id);
         let (source, max_tokens) = self.leaf_source(node);
         if node.is_hidden() {
-            // A summary of the message had the leaf alone as its input.
+            // A summary of the message had only the leaf as its input.
             let text = if node.is_erased { ERASED } else { DISABLED };
             let input = Hash::of_parts([text.as_bytes(), leaf.as_bytes().as_slice()]);
             let written = WrittenSummary::new(text).metadata(source.metadata);

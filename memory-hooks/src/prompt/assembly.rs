@@ -1,4 +1,4 @@
-//! Assembles a prompt: first the history, from the budget alone; then the words recalled for the question.
+//! Assembles a prompt: first the history, which only the budget determines; then the words recalled for the question.
 
 mod judged;
 mod recalled;
@@ -38,12 +38,12 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// The same request with another budget.
     pub(crate) fn within(&self, budget: u32) -> Self {
-        // A smaller prompt is urgent, and for the same question, so no model judges again.
+        // A smaller prompt is urgent and has the same question, so no model judges again.
         Self { options: PromptOptions { budget, smart_context: false, ..self.options.clone() }, ..*self }
     }
 }
 
-/// Assembles a prompt: the end and the coarsest view of the history, then rules, then what is recalled for the question,
+/// Assembles a prompt: the end and the coarsest view of the history, then rules, then words recalled for the question,
 /// then a finer history in the room that is left.
 pub(crate) async fn assemble(
     parts: &Parts,
@@ -64,7 +64,7 @@ pub(crate) async fn assemble(
     let others = mentions.iter().map(|mention| mention.conversation.clone()).chain(documents.iter().cloned());
     let options = options.also_of(others);
     let followed = mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by });
-    let scope = within(parts, conversation, &options).await?;
+    let scope = scope_of_others(parts, conversation, &options).await?;
     let learned = match snapshot.tree.tokens() <= u64::from(options.budget) {
         true => Learned::default(),
         false => learning::learned(parts, conversation, &snapshot).await?,
@@ -99,7 +99,7 @@ pub(crate) async fn assemble(
     Ok(prompt)
 }
 
-/// The added documents to recall from: those of the conversation's owner, or of none.
+/// Added documents to recall from: those of the conversation's owner, or without an owner if it has none.
 async fn documents(
     parts: &Parts,
     conversation: &ConversationId,
@@ -115,9 +115,9 @@ async fn documents(
     Ok(parts.store.conversations().await?.into_iter().filter(is_one).map(|state| state.id).collect())
 }
 
-/// The other conversations that are recalled from; `None` if there are none. Conversations of different owners are
-/// never shown together, for the administrator too: the record of a conversation is visible to its owner.
-async fn within(
+/// Other conversations to recall from; `None` if there are none. Conversations of different owners are never shown
+/// together, not even to the administrator, since each owner sees the record of the prompt.
+async fn scope_of_others(
     parts: &Parts,
     conversation: &ConversationId,
     options: &PromptOptions,
@@ -128,7 +128,7 @@ async fn within(
     let owner = parts.store.conversation(conversation).await?.owner;
     let scope = Scope { owner, conversations: options.scope.clone() };
     if matches!(scope.conversations, Conversations::Only(_)) {
-        // A wrong name is an error even if no room is left to recall anything.
+        // A wrong name is an error even without room to recall anything.
         scope.states(&*parts.store).await?;
     }
     Ok(Some(scope))
@@ -152,12 +152,12 @@ pub(super) struct Assembly<'a> {
     pub(super) conversation: &'a ConversationId,
     /// The model that judged which summaries matter.
     judged_by: Option<String>,
-    /// Conversations that are recalled from next to this one, and their owner; `None` if there are no others.
+    /// Other conversations to recall from, and their owner; `None` if there are none.
     scope: Option<Scope>,
-    /// Documents that are recalled from though the request does not name them.
+    /// Documents to recall from that the request does not name.
     documents: Vec<ConversationId>,
     pub(super) tail: Tail<'a>,
-    /// The tokens that the question adds to a prompt, with a small reserve for joining texts.
+    /// Tokens that the question adds to a prompt, with a small reserve for joining texts.
     question_tokens: u32,
     pub(super) layout: Layout,
     pub(super) options: PromptOptions,
@@ -196,7 +196,7 @@ impl Assembly<'_> {
         TextLimits { last_turn: None, ..self.limits(self.longest_result) }
     }
 
-    /// The cost of messages next to the history.
+    /// Tokens of messages next to the history.
     fn cost_beside(&self, run: NodeRange) -> u32 {
         let (limits, tree) = (self.limits_beside(), &self.snapshot.tree);
         let tokens = run.iter().filter_map(|node| {
@@ -206,14 +206,14 @@ impl Assembly<'_> {
         tokens.fold(0, u32::saturating_add)
     }
 
-    /// The last message of the user, if so many steps follow it that it does not belong to the end.
+    /// The last message of the user, if the steps after it have pushed it out of the end.
     pub(super) fn asked(&self) -> Option<NodeId> {
         let end = self.snapshot.tree.end()?;
         self.snapshot.tree.last_prompt().filter(|asked| *asked < end.first())
     }
 
-    /// Tokens of all rules and recorded entries, so that their number does not depend on the history, and of the user's
-    /// last message.
+    /// Tokens of the user's last message, of all rules and of all recorded entries: of all, so that the number does not
+    /// depend on the history.
     async fn kept_tokens(&self) -> Result<u32, MemoryError> {
         let (_, rules) = self.standing(&[], self.options.budget).await?;
         Ok(rules
@@ -221,8 +221,8 @@ impl Assembly<'_> {
             + self.asked().map_or(0, |asked| self.cost_beside(NodeRange::single(asked))))
     }
 
-    /// The manager's view of `left` tokens more than `tokens` where possible, and within the budget next to the question
-    /// and `kept_tokens` of rules and the user's last message.
+    /// The manager's view of at most `tokens + left` tokens, or the history's share if that is more, and within the
+    /// budget next to the question and `kept_tokens`.
     async fn history(
         &mut self,
         tokens: u32,
@@ -274,14 +274,14 @@ impl Assembly<'_> {
         self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref())
     }
 
-    /// The parts that the pieces of a view become.
+    /// Parts for the pieces of a view.
     pub(super) fn shown(&self, pieces: &[ViewPiece], longest: Option<u32>) -> Vec<Part> {
         let limits = self.limits(longest);
         pieces.iter().map(|piece| self.part(piece, &limits)).collect()
     }
 
-    /// The part that a piece of a view becomes. Excluded content is removed from summaries here too, whatever the
-    /// manager: a message, or one that repeats it, may have been marked after it was summarized.
+    /// Part for a piece of a view. Excluded content is removed from summaries here too, whatever the manager, since a
+    /// message, or one that repeats it, may have been marked after it was summarized.
     fn part(&self, piece: &ViewPiece, limits: &TextLimits) -> Part {
         let reason = piece.reason.clone();
         match &piece.body {

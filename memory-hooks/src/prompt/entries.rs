@@ -23,8 +23,9 @@ impl Assembly<'_> {
         Ok(self.recorded.get_or_init(|| read))
     }
 
-    /// The entries that hold, in the order of their beginnings: rules, newest first, then those with words of the
-    /// question, best first, as many as their share of the budget, or the strategy's larger one, has room for.
+    /// Entries that hold, as many as their share of the budget, or the strategy's larger one, has room for. Rules are
+    /// chosen first, newest before older ones, then entries with words of the question, best first. The chosen ones
+    /// stand in the order of their beginnings.
     pub(super) async fn entries(&self, question: &str) -> Result<Vec<Part>, MemoryError> {
         let recorded = self.recorded().await?;
         if !recorded.has_entries() {

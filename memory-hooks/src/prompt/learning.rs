@@ -41,7 +41,7 @@ pub(crate) async fn learned(
     Ok(learned)
 }
 
-/// True if somebody says the message: a document states rules and decisions of nobody.
+/// True if the statements of a message count. Those of hidden messages and documents do not.
 pub(crate) fn speaks(node: &Node) -> bool {
     let is_of_document =
         SourceClass::of(&node.message) == SourceClass::Document || node.message.metadata.contains_key(MadeOf::MEMBER);

@@ -59,7 +59,7 @@ pub(super) async fn mentioned(
     Ok(chosen(question, now, &known))
 }
 
-/// Conversations the question refers to: by title, narrowed by any date; or by date alone.
+/// Conversations the question refers to: by title, narrowed by any date; or only by date.
 fn chosen(question: &str, now: Timestamp, known: &[Titled]) -> Vec<Mention> {
     let asked = Gist::of(question);
     let ranges = TimeWords::of(question).ranges(now);

@@ -11,9 +11,9 @@ pub struct PromptOptions {
     /// The application's own instructions, which [`Prompt::messages`](crate::Prompt::messages) puts first, as the
     /// system's words. The text of a prompt and its record do not hold them.
     pub instructions: Option<String>,
-    /// The history's share of the budget, 0..=1, that recall leaves to it if not everything fits verbatim; 0 by default:
-    /// the history is its end and its coarsest view, and is refined with the room that recall does not need. A manager
-    /// that shows in the history what others recall takes its own share.
+    /// The history's share of the budget, 0..=1, that recall leaves to it if not everything fits verbatim; 0 by
+    /// default: the history is its end and its coarsest view, and is refined with the room that recall does not need. A
+    /// manager that shows in the history what others recall takes its own share.
     pub history_share: f32,
     /// The most hits that recall considers.
     pub recall_limit: usize,
@@ -27,13 +27,13 @@ pub struct PromptOptions {
     /// recall; a conversation that fits only without it is not shown verbatim as a whole.
     pub scope: Conversations,
     /// True if recall also searches earlier conversations that the question mentions by title or time, at most three,
-    /// with a [`Notice::MentionFollowed`](memory_core::port::Notice::MentionFollowed) for each. Off by default, since the
-    /// prompt is recorded in this conversation and may be passed on with it. Conversations of another owner are never
-    /// followed.
+    /// with a [`Notice::MentionFollowed`](memory_core::port::Notice::MentionFollowed) for each. Off by default, since
+    /// the prompt is recorded in this conversation and may be passed on with it. Conversations of another owner are
+    /// never followed.
     pub follow_mentions: bool,
     /// True, by default, if recall also searches the documents that were added
     /// ([`Mark::Document`](memory_core::Mark::Document)) for the conversation's owner. A running agent
-    /// ([`Conversation::turn`](crate::Conversation::turn)) searches its own conversation alone.
+    /// ([`Conversation::turn`](crate::Conversation::turn)) searches only its own conversation.
     pub documents: bool,
     /// Filter of the messages that may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
@@ -44,8 +44,8 @@ pub struct PromptOptions {
     /// mentions where it leaves something out. Off by default.
     pub expands: bool,
     /// Largest share of the budget, 0..=1, that a running agent ([`Conversation::turn`](crate::Conversation::turn))
-    /// recalls for one message of the user; of a small budget 200 tokens, or a quarter if that is less. Recalled messages
-    /// stay, so a larger share fills the window sooner, and the window moves more often.
+    /// recalls for one message of the user; of a small budget 200 tokens, or a quarter if that is less. Recalled
+    /// messages stay, so a larger share fills the window sooner, and the window moves more often.
     pub turn_share: f32,
     /// Share of the budget, 0..=1, that the history of a running agent keeps when it does not fit any more. A smaller
     /// share moves the window, and loses a provider's cache, less often, and leaves less history after that, and more

@@ -122,19 +122,19 @@ struct Past<'a> {
     conversation: &'a ConversationId,
     body: &'a ViewDraft,
     snapshot: &'a Snapshot,
-    /// Removes the content that was excluded at that time.
+    /// Redactor of the content that was excluded at that time.
     redactor: &'a Redactor,
     limits: TextLimits,
     /// Differences from the recorded prompt.
     differences: Vec<Difference>,
-    /// Messages that it shows and that are disabled now, and those under summaries that are.
+    /// Shown messages that are disabled now, also those under disabled summaries.
     disabled: Vec<NodeRange>,
 }
 
 const WHY: &str = "shown then";
 
 impl Past<'_> {
-    /// The parts of these runs, with messages as pieces of this kind.
+    /// Parts of these runs, with messages as pieces of this kind.
     async fn runs<'r>(
         &mut self,
         runs: &'r [ShownRun],
@@ -166,9 +166,9 @@ impl Past<'_> {
         Ok(all)
     }
 
-    /// Adds the runs whose text differs. A summary shows the days of its messages, so it differs where those are lost.
+    /// Records the runs whose text differs. A summary shows the days of its messages, so it differs if those are lost.
     async fn compare(&mut self, runs: &[(&ShownRun, Vec<Part>)], pieces: &[Piece]) -> Result<(), MemoryError> {
-        // The runs of the history come first, also where something stands between its messages.
+        // The runs of the history come first, even if other pieces stand between its messages.
         let (mut rest, beside): (Vec<_>, Vec<_>) = pieces.iter().partition(|piece| piece.kind.is_history());
         rest.extend(beside);
         let mut rest = rest.as_slice();
@@ -306,7 +306,7 @@ impl Past<'_> {
                     self.disabled.extend(summary.is_disabled.then_some(summary.body.span));
                     parts.push(summary_part(self.snapshot, self.redactor, summary, |_| WHY.to_owned()));
                 }
-                // Erased with a message that it covered.
+                // The summary was erased with a message that it covered.
                 None if self.body.is_erased() => {
                     let outline = self.snapshot.tree.node(next);
                     let (role, at) = outline.map_or((Role::User, Timestamp::default()), |node| (node.role, node.at));

@@ -25,7 +25,7 @@ fn speaker(node: &Node) -> String {
     escape(&plain)
 }
 
-/// The text alone, for enrichment without metadata.
+/// Only the text, for enrichment without metadata.
 pub(crate) fn bare_line(node: &Node) -> String {
     escape(&node.message.text())
 }

@@ -100,12 +100,12 @@ pub(super) fn write_running(layout: Layout, parts: &[Part], tail: &Tail<'_>, cou
     Written { pieces: writer.pieces, lines: writer.lines }
 }
 
-/// The standing lines alone, with the lines around them.
+/// Only the standing lines, with the lines around them.
 pub(super) fn standing(layout: Layout, parts: &[Part]) -> Vec<String> {
     below(layout, standing_lead(layout), parts)
 }
 
-/// The recorded entries alone, with the lines around them.
+/// Only the recorded entries, with the lines around them.
 pub(super) fn entries(layout: Layout, parts: &[Part]) -> Vec<String> {
     below(layout, ENTRIES_LEAD, parts)
 }
@@ -468,8 +468,8 @@ fn capitalized(nodes: NodeRange) -> String {
     format!("{} {nodes}", if nodes.count() == 1 { "Message" } else { "Messages" })
 }
 
-/// A name on one line that cannot close its bracket. The system role belongs to the application alone: earlier
-/// instructions are shown as data, and a name that equals another role is marked as a name.
+/// A name on one line that cannot close its bracket. Only the application has the system role: earlier instructions are
+/// shown as data, and a name that equals another role is marked as a name.
 pub(super) fn label(message: &Message) -> String {
     let said_as = message.said_as();
     let role = role_label(said_as);

@@ -11,7 +11,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{failure::Failure, http::Http, service::Parts};
 
-/// An answer as a whole.
+/// A reply that arrives whole.
 #[derive(Deserialize)]
 pub(super) struct Answer {
     content: Box<RawValue>,
@@ -66,7 +66,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// The newer counts, and older ones where it has none.
+    /// Newer counts, with the older ones where a count is missing.
     fn or(self, older: Self) -> Self {
         Self {
             input_tokens: self.input_tokens.or(older.input_tokens),
@@ -76,7 +76,7 @@ impl Usage {
         }
     }
 
-    /// Tokens of the request count those alone that the cache neither gave nor took.
+    /// The provider's `input_tokens` exclude those that its cache gave or took; ours include all.
     fn total(self) -> ChatUsage {
         let cached = self.cache_read_input_tokens;
         let written = self.cache_creation_input_tokens;
@@ -186,7 +186,7 @@ impl PartialBlock {
                         parts.send(ChatEvent::ToolArguments { id, part });
                     }
                 }
-                // A list of citations grows one by one.
+                // Citations arrive one by one.
                 ("citation", citation) => match self.block["citations"].as_array_mut() {
                     Some(citations) => citations.push(citation),
                     None => self.block["citations"] = json!([citation]),
@@ -209,7 +209,7 @@ impl PartialBlock {
         let Self { mut block, input, .. } = self;
         let text = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
         if block["type"] == "tool_use" && !input.trim().is_empty() {
-            // Arguments that are no JSON, of a reply that was cut by its limit, stay as a text.
+            // Arguments of a reply that its limit cut off are no JSON, and stay as a text.
             let input = Json::new(input.trim()).unwrap_or_else(|_| Json::string(&input));
             return Ok(ContentBlock::ToolUse { id: text("id"), name: text("name"), input });
         }
@@ -222,7 +222,7 @@ impl PartialBlock {
     }
 }
 
-/// A block with members that say nothing to us, such as the caller of a tool, as one of ours.
+/// Known block in place of an unknown one whose further members have no use here, such as the caller of a tool.
 fn plain(block: ContentBlock) -> ContentBlock {
     let ContentBlock::Unknown(json) = &block else { return block };
     let value = json.to_value();

@@ -139,7 +139,7 @@ impl PartialBlock {
     }
 }
 
-/// Tokens of the request count those alone that the cache neither gave nor took.
+/// The provider's input tokens exclude those that its cache gave or took; ours include all.
 fn total(usage: &TokenUsage) -> ChatUsage {
     let count = |tokens: i32| u32::try_from(tokens).unwrap_or_default();
     let cached = usage.cache_read_input_tokens.map(count);

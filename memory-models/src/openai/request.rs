@@ -36,7 +36,7 @@ fn tool(tool: &ToolSpec) -> Value {
     json!({"type": "function", "function": function})
 }
 
-/// Pushes a message, after the results of tools that it holds: those are messages of their own.
+/// Pushes a message. Results of tools that it holds go first, as messages of their own.
 fn push(messages: &mut Vec<Value>, message: &Message, model: &str) {
     let blocks = message.content_for(Some(model));
     if message.role == Role::Assistant {
@@ -51,7 +51,7 @@ fn push(messages: &mut Vec<Value>, message: &Message, model: &str) {
             content.extend(part(block));
             continue;
         };
-        // A result is text; its pictures follow as the user's.
+        // A result takes text only; its pictures follow in a message of the user.
         let (media, text): (Vec<_>, Vec<_>) = result.iter().partition(|block| is_picture(block));
         is_plain &= media.is_empty();
         content.extend(media.into_iter().filter_map(part));
@@ -62,7 +62,7 @@ fn push(messages: &mut Vec<Value>, message: &Message, model: &str) {
         return;
     }
     let role = if message.role == Role::System { "system" } else { "user" };
-    // Many servers take a text only as such.
+    // Many servers take text as a string only, not as parts.
     let content = if is_plain { text_of(&content).into() } else { Value::from(content) };
     messages.push(json!({"role": role, "content": content}));
 }
@@ -87,7 +87,7 @@ fn part(block: &ContentBlock) -> Option<Value> {
             json!({"type": "file", "file": {"filename": name, "file_data": data_url(media_type, data)}})
         }
         ContentBlock::Reasoning { .. } => return None,
-        // Unknown blocks of this shape were read from such a message.
+        // An unknown block with a type was read from such a message, and goes back unchanged.
         ContentBlock::Unknown(json) => match json.to_value() {
             value if value["type"].is_string() => value,
             _ => json!({"type": "text", "text": text()}),
@@ -125,7 +125,7 @@ fn assistant(blocks: &[ContentBlock]) -> Value {
     message
 }
 
-/// The arguments as the model wrote them: those that are no JSON were kept as a text.
+/// Arguments as the model wrote them; invalid JSON was kept as a text.
 fn arguments(input: &Json) -> String {
     match input.to_value() {
         Value::String(text) => text,
@@ -133,7 +133,6 @@ fn arguments(input: &Json) -> String {
     }
 }
 
-/// An address that holds the data itself.
 fn data_url(media_type: &str, data: &[u8]) -> String {
     format!("data:{media_type};base64,{}", BASE64_STANDARD.encode(data))
 }

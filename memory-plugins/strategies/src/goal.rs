@@ -83,8 +83,8 @@ pub(crate) fn is_of_date(word: &Word<'_>) -> bool {
         || WEEKDAYS.contains(&word.key)
 }
 
-/// A goal without its date, which has changed since: "rate limits before the launch on 19 May". `None` without a date, and
-/// if the goal goes on behind it.
+/// A goal without its date, which has changed since: "rate limits before the launch on 19 May". `None` without a date,
+/// and if the goal goes on behind it.
 #[must_use]
 pub fn without_date(text: &str) -> Option<String> {
     let all: Vec<Word<'_>> = words(text).collect();
@@ -169,7 +169,7 @@ fn states(sentence: &str) -> Option<bool> {
         let is_by_you = at.checked_sub(2).and_then(|at| keys.get(at)) == Some(&key("you"));
         before.is_none_or(|before| !DEPENDS.contains(before) && (is_by_you || !WILLS.contains(before)))
     };
-    // "A project I am working on" tells something by the way.
+    // "A project I am working on" is an aside.
     let begins = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| all.get(at));
         let ends = before.map_or(0, |before| before.at + before.text.len());

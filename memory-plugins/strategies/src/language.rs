@@ -91,7 +91,7 @@ impl Language {
 }
 
 /// End of the last word that may invert the meaning of an earlier part of an English sentence: "You may delete the
-/// backups and the logs, only after the auditors have left." What a question says before "but" is said all the same.
+/// backups and the logs, only after the auditors have left." In a question "but" inverts nothing.
 pub(crate) fn last_turn(sentence: &str, is_question: bool) -> Option<usize> {
     let turns = |key: &u64| TURN_KEYS.contains(key) || !is_question && LIMIT_KEYS.contains(key);
     let turns = words(sentence).skip(BEGINNING).filter(|word| turns(&word.key));

@@ -62,7 +62,7 @@ pub fn is_undecided(text: &str) -> bool {
     spoken(text).any(|sentence| is_said(sentence) || is_labelled_open(sentence))
 }
 
-/// True if a question of an assistant is an offer or courtesy, which nobody has to answer: "Would you like a sketch?"
+/// True if a question of an assistant is an offer or courtesy, which needs no answer: "Would you like a sketch?"
 #[must_use]
 pub fn is_offer(question: &str) -> bool {
     OFFERS.are_in(&keys(question))

@@ -1,7 +1,7 @@
 //! Finds the words that a person really said in a message, among those that a program put around them.
 //!
 //! Coding agents wrap requests in elements and add reminders, command echoes, editor contexts and refusals. Summaries,
-//! titles, goals, decisions, questions and subjects read the rest alone.
+//! titles, goals, decisions, questions and subjects read only the rest.
 
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ const SPOKEN: &[&str] = &["user_query", "user_message", "task", "feedback"];
 /// Element around the arguments of a command, which are said if they are a sentence.
 const ARGUMENTS: &str = "command-args";
 
-/// Minimum words of arguments that are said: `/model opus` is a command, `/review please check the login form` a request.
+/// Minimum words of arguments that are said: `/model opus` is a command, `/review please check the form` a request.
 const FEWEST_ARGUMENTS: usize = 4;
 
 /// Headings after which Codex quotes the request.

@@ -61,11 +61,11 @@ impl StandingKind {
 /// A part of a message that stays valid after its moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Its kind.
+    /// Kind of the statement.
     pub kind: StandingKind,
-    /// Its byte offset in the text of the message.
+    /// Byte offset in the text of the message.
     pub at: u32,
-    /// Its length in bytes, at most 640, or 2,048 behind a label.
+    /// Length in bytes, at most 640, or 2,048 behind a label.
     pub bytes: u16,
     /// True if the statement applies only in some contexts: "When I ask about invoices, name the accountant."
     pub is_conditional: bool,
@@ -75,8 +75,9 @@ pub struct Standing {
     around: Box<[u64]>,
     /// Keys of the things that it names as over: "instead of Redis", "scrap the hall".
     over: Box<[u64]>,
-    /// Keys of the things that stand, and of those that stand again: "we stay with REST", "back to SQLite".
+    /// Keys of the things that still stand: "we stay with REST".
     confirmed: Box<[u64]>,
+    /// Keys of the things that stand again: "back to SQLite".
     restored: Box<[u64]>,
     /// True if the statement revokes or changes an earlier one: "no longer", "instead".
     changes: bool,
@@ -88,7 +89,7 @@ pub struct Standing {
     ends_rule: bool,
     /// True for a revocation that names what stands instead: "No Postgres after all, MySQL."
     restates: bool,
-    /// Words that a revocation that can only answer what is open must share with it: "Storage: S3."; 0 for any other.
+    /// Number of words that an answer must share with the open point: "Storage: S3."; 0 for any other statement.
     answers: usize,
     /// True for the second of two rules in one sentence: "Stop apologizing, and show diffs instead of files."
     is_second: bool,
@@ -103,8 +104,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Number of its sentence in the text of its message, from 1. The second of two statements in one sentence has one
-    /// beyond the last sentence, so that no two statements share theirs.
+    /// Number of the sentence in the text of its message, from 1. The second of two statements in one sentence gets a
+    /// number beyond the last sentence, so that no two statements share one.
     #[must_use]
     pub fn sentence(&self, text: &str) -> u32 {
         let own = sentence_at(text, usize::try_from(self.at).unwrap_or(usize::MAX));
@@ -133,9 +134,10 @@ const READ: usize = 2_048;
 const FEWEST_WORDS: usize = 3;
 /// Minimum words after a label, or of an item under one.
 const FEWEST_LABELLED: usize = 2;
-/// Maximum words of a sentence that changes an earlier statement without one of its own, and of one that casts doubt on
-/// it: in a longer one the words that tell of a change are about something else.
+/// Maximum words of a sentence that only changes an earlier statement; in a longer one its words of change are about
+/// something else.
 const CHANGE: usize = 16;
+/// Maximum words of a sentence that casts doubt on an earlier statement.
 const DOUBT: usize = 9;
 /// Maximum words before a phrase that are part of the statement: "For emails I prefer".
 const LEAD_WORDS: usize = 4;
@@ -158,8 +160,8 @@ word_lists! {
 /// The standing parts of a message's text, in order, at most 16.
 ///
 /// Searches rules, decisions, announcing phrases ("I prefer") and labels ("Decision:") in sentences of running text and
-/// lists, not in code, tables or quotations. Each item of a list under a label ("My preferences:") is a part. Recall
-/// gives way to precision: what is not certain is no statement. The time is linear in the text.
+/// lists, not in code, tables or quotations. Each item of a list under a label ("My preferences:") is a part. Precision
+/// goes before recall: a doubtful sentence is no statement. The time is linear in the text.
 #[must_use]
 pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let mut found = all_standing(text, speaker);
@@ -183,7 +185,7 @@ fn all_standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     for line in spoken_lines(text) {
         let is_prose = |sentence: &&str| sentence.len() <= READ && !sentence.starts_with(['"', '“', '„', '«', '「']);
         for sentence in whole_sentences(line.text).filter(is_prose) {
-            // A statement may be of two sentences.
+            // A statement may span two sentences.
             let end = |last: &Standing| last.at as usize + usize::from(last.bytes);
             if found.last().is_some_and(|last| offset(text, sentence) < end(last)) {
                 continue;
@@ -226,7 +228,7 @@ fn halves(text: &str, sentence: &str, speaker: Speaker) -> Option<[Standing; 2]>
     let (end, order) = rules::second(&Sentence::of(sentence))?;
     let first = of_sentence(text, sentence.get(..end)?, speaker)?;
     let order = Sentence::of(order);
-    let second = said(StandingKind::Instruction, text, &order, order.whole()?, None)?;
+    let second = statement(StandingKind::Instruction, text, &order, order.whole()?, None)?;
     (first.kind == StandingKind::Instruction).then_some([first, Standing { is_second: true, ..second }])
 }
 
@@ -245,7 +247,7 @@ pub(crate) fn is_labelled_open(sentence: &str) -> bool {
     label::labelled(sentence).is_some_and(|label| label.kind == StandingKind::Open && !label.is_of_list)
 }
 
-/// Keys of the words of what a sentence scraps: "Scratch Redis, we use RabbitMQ".
+/// Keys of the words of the thing that a sentence scraps: "Scratch Redis, we use RabbitMQ".
 pub(crate) fn scrapped(sentence: &str) -> Vec<u64> {
     announcing::scrapped(&Sentence::of(sentence))
 }
@@ -277,7 +279,7 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     // The label itself may state a change: "Moved: …".
     let labelled = crate::words::keys(sentence);
     let said =
-        made(kind, offset(text, sentence) + start, end - start, [subject(&all), things(&all)], [&keys, &labelled])?;
+        build(kind, offset(text, sentence) + start, end - start, [subject(&all), things(&all)], [&keys, &labelled])?;
     let is_rule = kind == StandingKind::Instruction;
     Some(Standing { is_conditional: is_rule && announcing::is_conditional(&Sentence::of(part)), ..said })
 }
@@ -316,13 +318,13 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
         && let Some(order) = &rules::order(sentence)
     {
         // A rule is kept whole, because a part that is cut off might limit it.
-        let rule = said(StandingKind::Instruction, text, order, order.whole()?, None)?;
+        let rule = statement(StandingKind::Instruction, text, order, order.whole()?, None)?;
         let ends_rule = announcing::ends_rule(&sentence.keys);
         let is_firm = rules::is_firm(order);
         return Some(Standing { is_conditional: announcing::is_conditional(order), ends_rule, is_firm, ..rule });
     }
     if let Some(part) = decided(sentence) {
-        let decision = said(StandingKind::Decision, text, sentence, part, None)?;
+        let decision = statement(StandingKind::Decision, text, sentence, part, None)?;
         return Some(Standing { is_told: decisions::is_told(sentence), ..decision });
     }
     if sentence.words.len() < FEWEST_WORDS {
@@ -360,7 +362,7 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     let behind = sentence.keys.get(at + length..).unwrap_or_default();
     let is_rule = kind == StandingKind::Preference && speaker == Speaker::User && announcing::is_of_outputs(behind);
     let kind = if is_rule { StandingKind::Instruction } else { kind };
-    said(kind, text, sentence, part, Some(at..at + length))
+    statement(kind, text, sentence, part, Some(at..at + length))
 }
 
 /// Least words behind an announcing phrase.
@@ -373,7 +375,7 @@ const fn fewest_behind(kind: StandingKind) -> usize {
 }
 
 /// A statement of a part of a sentence; the words of the announcing phrase are not its subject.
-fn said(
+fn statement(
     kind: StandingKind,
     text: &str,
     sentence: &Sentence<'_>,
@@ -389,13 +391,13 @@ fn said(
     let is_bare = kind == StandingKind::Preference && subject(&named).is_empty();
     let named = if is_bare { sentence.words.clone() } else { named };
     let inside: Vec<u64> = sentence.words.iter().filter(|word| within(word)).map(|word| word.key).collect();
-    // "March 1, 2025 it is." does not say what is then.
+    // "March 1, 2025 it is." names no subject.
     let is_date = |word: &&Word<'_>| !is_of_subject(word) || is_of_date(word);
     if kind == StandingKind::Decision && named.iter().all(|word| is_date(&word)) {
         return dated(text, sentence, &named);
     }
     let terms = [subject(&named), things(&sentence.words)];
-    let standing = made(kind, offset(text, sentence.text) + part.start, part.len(), terms, [&inside, &sentence.keys])?;
+    let standing = build(kind, offset(text, sentence.text) + part.start, part.len(), terms, [&inside, &sentence.keys])?;
     // "Dental appointments are 45, not 30." has no word of change.
     let corrects = kind == StandingKind::Decision && announcing::corrects(sentence);
     let is_name = |word: &&Word<'_>| word.at > 0 && matches!(word.form, Form::Capital | Form::Identifier);
@@ -403,7 +405,7 @@ fn said(
     Some(Standing { changes: standing.changes || corrects, names, ..standing })
 }
 
-/// A decision for a date, with the sentence behind it that says for what: "26 May it is. Final launch date, at last."
+/// A decision for a date, with the sentence behind it that names the subject: "26 May it is. Final launch date."
 fn dated(text: &str, sentence: &Sentence<'_>, named: &[Word<'_>]) -> Option<Standing> {
     let at = offset(text, sentence.text);
     let next = whole_sentences(text.get(at + sentence.text.len()..)?.lines().next()?).next()?;
@@ -416,7 +418,7 @@ fn dated(text: &str, sentence: &Sentence<'_>, named: &[Word<'_>]) -> Option<Stan
     let all: Vec<Word<'_>> = named.iter().chain(&about.words).copied().collect();
     subject(&about.words).first()?;
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    made(StandingKind::Decision, at, end - at, [subject(&all), things(&all)], [&keys, &keys])
+    build(StandingKind::Decision, at, end - at, [subject(&all), things(&all)], [&keys, &keys])
 }
 
 /// A revocation, if a sentence without a statement changes an earlier one or casts doubt on it.
@@ -444,7 +446,7 @@ fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
 fn change(text: &str, sentence: &Sentence<'_>, words: &[Word<'_>]) -> Option<Standing> {
     let end = sentence.text.len();
     let (terms, keys) = ([subject(words), things(words)], [sentence.keys.as_slice(); 2]);
-    made(StandingKind::Revocation, offset(text, sentence.text), end, terms, keys)
+    build(StandingKind::Revocation, offset(text, sentence.text), end, terms, keys)
 }
 
 /// Keys of the words that denote the subject, in order.
@@ -471,7 +473,7 @@ fn is_of_subject(word: &Word<'_>) -> bool {
 
 /// Builds a statement from its byte range, the subject words of the part and of its sentence, and all words of both.
 /// `None` without a subject.
-fn made(
+fn build(
     kind: StandingKind,
     at: usize,
     bytes: usize,

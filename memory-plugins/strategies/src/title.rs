@@ -54,7 +54,8 @@ static OPENING: LazyLock<Phrases<Opener>> =
     LazyLock::new(|| Phrases::listed(&[(Opener::Greets, GREETINGS), (Opener::Asks, ASKS), (Opener::Begins, OPENERS)]));
 
 /// A title for a conversation that begins with `text`: the first sentence with content, without greetings and polite
-/// openers, on one line of at most 60 columns. A message of only code or data gives its first line; `None` without words.
+/// openers, on one line of at most 60 columns. A message of only code or data gives its first line; `None` without
+/// words.
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let of_matter = spoken(text).take(TRIED).find_map(matter);
@@ -103,7 +104,7 @@ pub fn is_small_talk(text: &str) -> bool {
 /// Marks that may begin a word.
 const OPENING_MARKS: [char; 14] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\'', '¿', '¡'];
 
-/// Requests within a sentence, behind which the matter follows: "I'm kinda stressed, could you help me create a schedule".
+/// Requests within a sentence, before the matter: "I'm kinda stressed, could you help me create a schedule".
 const REQUESTS: &str = "can you help me | could you help me | can you help me to | could you help me to | you could help me | \
                         you can help me | you could help me with | you can help me with | help me to | help me | can you help me with | could you help me with | \
                         help me with";

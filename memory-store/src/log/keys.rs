@@ -1,8 +1,8 @@
 //! Keys of an encrypted store: from the master key to the key of one record.
 //!
-//! The master key opens the keys of the store, which lie in `KEYRING`. From them HKDF derives a key for each
-//! conversation, and from that and a random salt, which lies in `SALTS` alone, the key of each message, summary and
-//! note. Overwriting a salt makes the record unreadable for everybody.
+//! The master key opens the keys of the store, in `KEYRING`. From these HKDF derives a key for each conversation, and
+//! from that and a random salt, which only `SALTS` holds, the key of each message, summary and note. Overwriting a salt
+//! makes its record unreadable for ever.
 
 mod record;
 mod ring;
@@ -36,7 +36,7 @@ use super::{
     read::directory::sync_dir,
 };
 
-/// Conversations whose keys are kept in memory.
+/// Most conversations whose keys are kept in memory.
 const MOST_CONVERSATIONS: usize = 4096;
 
 /// The key that opens an encrypted store.
@@ -69,11 +69,11 @@ impl fmt::Debug for MasterKey {
     }
 }
 
-/// How a store is opened that may be encrypted.
+/// Key and wish for encryption, with which a store is opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unlock<'k> {
     pub(crate) key: Option<&'k MasterKey>,
-    /// True if a store that is made is encrypted.
+    /// True if a new store is encrypted.
     pub(crate) encrypts_new: bool,
 }
 
@@ -85,11 +85,12 @@ struct Inner {
     media: Arc<dyn Media>,
     dir: PathBuf,
     store: StoreId,
-    /// Opens the keys of the store.
+    /// Key that seals the keys of the store.
     wrapping: Mutex<SealKey>,
     set: KeySet,
-    /// The keyring, and the number of the state that `set` is from.
+    /// Id of the keyring.
     ring: [u8; 16],
+    /// Number of the keyring's change that `set` is from.
     number: AtomicU64,
     is_changing: AtomicBool,
     conversations: RwLock<HashMap<(u32, u64), Arc<ConversationKey>>>,
@@ -99,7 +100,7 @@ struct Inner {
 /// Keys of one conversation.
 pub(super) struct ConversationKey {
     records: Deriving,
-    /// Key of what is not erased with a salt.
+    /// Key of all that has no salt of its own.
     rest: SealKey,
 }
 
@@ -118,17 +119,17 @@ pub(crate) fn no_key(store: &Path, why: &str) -> StoreError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptionChange {
-    /// Encrypts it with the key that is given.
+    /// Encrypts it with the given key.
     Encrypt,
     /// Decrypts it.
     Decrypt,
-    /// Locks its keys with another master key. Nothing else is written again.
+    /// Locks its keys with another master key. Nothing else is rewritten.
     NewMasterKey(MasterKey),
-    /// Gives it new keys, and writes all of it again.
+    /// Gives it new keys, and rewrites all of it.
     NewKeys,
 }
 
-/// Begins a file that is sealed as a whole.
+/// First bytes of a file that is sealed as a whole.
 pub(crate) const SEALED_FILE: [u8; 8] = *b"MEMSEAW\n";
 
 const MISSING: &str = "it is encrypted, and no key was given: name its file by --key-file or MEMORY_KEY_FILE, or a \
@@ -217,7 +218,7 @@ impl Keys {
         })))
     }
 
-    /// Opens copies of the files of keys as those of this store are opened. Errors name the place of the store.
+    /// Opens copies of `KEYRING` and `SALTS` with the key of this store. Errors name the place of the store.
     pub(crate) fn of_copies(&self, ring: &[u8], salts: &[u8]) -> Result<Self, StoreError> {
         let Some(inner) = &self.0 else { return Ok(Self::default()) };
         let media = in_memory(&inner.dir, ring, salts)?;
@@ -248,7 +249,7 @@ impl Keys {
         Ok(Cow::Owned(out))
     }
 
-    /// Opens the contents of such a file; `None` if they are not sealed as those of this store are.
+    /// Opens a file of [`Self::seal_file`]; `None` if no key of this store has sealed it.
     pub(crate) fn open_file(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (epoch, rest) = bytes.strip_prefix(&SEALED_FILE)?.split_first_chunk::<4>()?;
         let (nonce, rest) = rest.split_first_chunk::<NONCE>()?;
@@ -272,8 +273,8 @@ impl Keys {
         inner.refresh(&inner.read()?)
     }
 
-    /// [`Self::refresh`] for a process that is about to write with the current key, and so makes sure that the key is on
-    /// disk. The caller holds the write lock.
+    /// [`Self::refresh`] for a process that is about to write with the current key, and so completes both copies of the
+    /// keyring first. The caller holds the write lock.
     pub(crate) fn refresh_to_write(&self) -> Result<(), StoreError> {
         let Some(inner) = &self.0 else { return Ok(()) };
         let mut ring = inner.read()?;
@@ -317,7 +318,7 @@ impl Keys {
         })
     }
 
-    /// Begins a change, if no other is under way and the keyring opens with the key that was given.
+    /// Begins a change, unless another one is under way or the keyring needs another master key.
     fn begin(&self, change: impl FnOnce(&mut Ring, &Inner) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let Some(inner) = &self.0 else { return Ok(()) };
         let mut ring = inner.read()?;
@@ -331,8 +332,8 @@ impl Keys {
         inner.follow(&ring)
     }
 
-    /// Forgets all keys but the current one, of this epoch, which all of the store is written with. `false`, and all are
-    /// kept, if the current one is another. The caller holds the lease and the write lock.
+    /// Drops all keys but that of `epoch`, with which all of the store is written. `false`, and all are kept, if
+    /// another key is current. The caller holds the lease and the write lock.
     pub(crate) fn settle(&self, epoch: u32) -> Result<bool, StoreError> {
         let Some(inner) = &self.0 else { return Ok(false) };
         let mut ring = inner.read()?;
@@ -355,7 +356,7 @@ impl Keys {
         inner.follow(&ring)
     }
 
-    /// The contents of the file of keys, for a backup: they are the same as long as no key was added or dropped.
+    /// Contents of `KEYRING`, in which a backup sees that the keys changed meanwhile.
     pub(crate) fn ring_bytes(&self) -> Result<Vec<u8>, StoreError> {
         let Some(inner) = &self.0 else { return Ok(Vec::new()) };
         let path = inner.dir.join(RING_FILE);
@@ -363,7 +364,7 @@ impl Keys {
         bytes.map_err(io_error("read", &path))
     }
 
-    /// Reserves salts for at least so many records; they are on disk. The caller holds the write lock.
+    /// Reserves salts for at least `records` records, on disk. The caller holds the write lock.
     pub(crate) fn reserve(&self, records: u32) -> Result<Slots, Failure> {
         let Some(inner) = &self.0 else { return Ok(Slots::default()) };
         let path = inner.dir.join(SALTS_FILE);
@@ -371,14 +372,14 @@ impl Keys {
         reserved.map_err(|error| Failure::new("write", &path, &error))
     }
 
-    /// Overwrites salts, so that nobody can read their records any more.
+    /// Overwrites salts, so that their records can never be read again.
     pub(crate) fn shred(&self, graves: Vec<Grave>) -> Result<(), StoreError> {
         let Some(inner) = self.0.as_ref().filter(|_| !graves.is_empty()) else { return Ok(()) };
         let path = inner.dir.join(SALTS_FILE);
         inner.salts.shred(&*inner.media, &path, graves).map_err(io_error("overwrite a salt in", &path))
     }
 
-    /// Forgets the salts in memory, of which some were overwritten.
+    /// Forgets the salts in memory, some of which were overwritten.
     pub(crate) fn forget_salts(&self) {
         if let Some(inner) = &self.0 {
             inner.salts.forget();
@@ -397,7 +398,7 @@ pub(crate) fn in_memory(dir: &Path, ring: &[u8], salts: &[u8]) -> Result<Arc<dyn
     Ok(media)
 }
 
-/// The epochs of the keys in a keyring, which needs no key.
+/// Epochs of the keys in a keyring. Reading them needs no key.
 pub(crate) fn epochs(media: &dyn Media, dir: &Path, store: StoreId) -> Result<Vec<u32>, StoreError> {
     Ok(Ring::read(media, dir, store)?.epochs().collect())
 }
@@ -408,19 +409,19 @@ pub(crate) fn epoch_of_file(begin: &[u8]) -> u32 {
     epoch.map_or(0, |epoch| u32::from_le_bytes(*epoch))
 }
 
-/// True if the error says that the store was encrypted or decrypted since it was opened: nothing was written, and it may
-/// be opened again.
+/// True if a call failed because the store was encrypted or decrypted since it was opened. Nothing was written, and the
+/// store may be opened again.
 #[must_use]
 pub fn must_open_again(error: &StoreError) -> bool {
     matches!(error, StoreError::Key { why, .. } if why == CHANGED)
 }
 
-/// True if there is a keyring of this store, and it is not one of a change that is under way.
+/// True if the store has a keyring, and no change of its keys is under way.
 pub(crate) fn is_settled(media: &dyn Media, dir: &Path, store: StoreId) -> bool {
     Ring::read(media, dir, store).is_ok_and(|ring| !ring.is_changing)
 }
 
-/// Overwrites and removes the files of keys, of a store that is not encrypted any more.
+/// Overwrites and removes the files of keys of a store that is no longer encrypted.
 pub(crate) fn remove(media: &dyn Media, dir: &Path) -> Result<(), StoreError> {
     for name in [RING_TEMPORARY, RING_FILE, SALTS_FILE] {
         let path = dir.join(name);
@@ -459,7 +460,7 @@ impl Inner {
             Err(StoreError::Damaged { .. }) if !is_there(&*self.media, &self.dir)? => return Err(changed(&self.dir)),
             read => read?,
         };
-        // A store that was decrypted and encrypted again has other keys of these epochs, and other salts in these slots.
+        // A store that was decrypted and encrypted again has other keys and salts under the same epochs and slots.
         if ring.id == self.ring { Ok(ring) } else { Err(changed(&self.dir)) }
     }
 
@@ -471,7 +472,7 @@ impl Inner {
         self.wrapping.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The keys of a ring. One under another master key needs no key while it has none but those of before.
+    /// Keys of a keyring. One that another master key locks is usable as long as all of its keys are known already.
     fn keys(&self, ring: &Ring) -> Result<BTreeMap<u32, SealKey>, StoreError> {
         match ring.open(&self.dir, self.store, &self.wrapping()) {
             Err(StoreError::Key { .. }) => {

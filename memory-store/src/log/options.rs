@@ -53,8 +53,7 @@ impl LogOptions {
         self
     }
 
-    /// Encrypts a store that is made, with the key that it is opened with. A store that is there and is not encrypted
-    /// is refused.
+    /// Encrypts a new store, with the key that it is opened with. An existing store that is not encrypted is refused.
     #[must_use]
     pub const fn encrypt(mut self) -> Self {
         self.encrypt = true;

@@ -163,8 +163,8 @@ impl LogStore {
         self.shared.directory.keys.files()
     }
 
-    /// A new store in memory: nothing of it reaches a file, and it ends with this value. Its path names no directory, so
-    /// it has neither backups nor derived files.
+    /// A new store in memory: nothing of it reaches a file, and it ends with this value. Its path names no directory,
+    /// so it has neither backups nor derived files.
     ///
     /// # Errors
     /// If the system provides no randomness or no thread.
@@ -401,7 +401,8 @@ impl LogStore {
         Ok(records)
     }
 
-    /// All summaries that can be read, without erased and stale ones, and the numbers of disabled ones. Only those that the cache lacks are read from disk.
+    /// All readable summaries, without erased and stale ones, and the numbers of disabled ones. Only those that the
+    /// cache lacks are read from disk.
     fn known_summaries(&self, id: &ConversationId) -> Result<KnownSummaries, StoreError> {
         let (segments, number, count, known, missing, is_less, disabled) = {
             let state = self.shared.current()?;
@@ -442,7 +443,7 @@ impl LogStore {
     }
 }
 
-/// Key of the stores that tests open: of those of one thread, or of all with `MEMORY_TEST_ENCRYPTED` in the environment.
+/// Key of the stores that tests open: those of one thread, or all with `MEMORY_TEST_ENCRYPTED` in the environment.
 #[cfg(test)]
 pub(crate) mod tested {
     use std::{cell::Cell, sync::LazyLock};

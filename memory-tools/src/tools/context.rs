@@ -64,7 +64,7 @@ impl Tool for ContextTool {
         }
         let conversation = tools.conversation(input.conversation_id.as_deref()).await?;
         let budget = input.max_tokens.unwrap_or(TOKENS).clamp(LEAST, MOST_TOKENS);
-        // JSON escapes characters that text shows unchanged.
+        // A tenth stays free, since JSON escapes characters that text shows unchanged.
         let options = prompt_options(tools, (budget - FRAME) / 10 * 9);
         let prompt = conversation.prompt_with(&input.question, &options).await?;
         let text = shown_prompt(conversation.id(), &prompt);
@@ -78,14 +78,14 @@ impl Tool for ContextTool {
     }
 }
 
-/// Options of a prompt that a client is shown. It is not that of a running agent, so nothing is recorded.
+/// Options of a prompt for a client. Nothing is recorded, since no agent runs on the prompt.
 #[must_use]
 pub fn prompt_options(tools: &Tools, budget: u32) -> PromptOptions {
     let options = PromptOptions::new(budget).record(false).now(Some(SystemClock.now())).expands(true);
     options.smart_context(tools.memory().config().chat.smart_context)
 }
 
-/// A prompt with its history between fences, like its recalled messages, and with the id for `expand_node`.
+/// Text of a prompt with the history between fences, as recalled messages are, and with the id for `expand_node`.
 #[must_use]
 pub fn shown_prompt(id: &ConversationId, prompt: &Prompt) -> String {
     let whole = prompt.text();

@@ -18,7 +18,7 @@ use crate::{
     tools::Tools,
 };
 
-/// Most bytes of metadata that are shown.
+/// Most bytes of metadata; longer metadata is left out.
 const MOST_METADATA: usize = 1_000;
 
 pub(crate) struct Expand;
@@ -141,7 +141,7 @@ impl Tool for Expand {
     }
 }
 
-/// The words of a message's own summary, if they are shorter than it.
+/// Text of the summary that stands for a message, if it takes at most a quarter of the bound.
 async fn summary(
     conversation: &Conversation,
     node: NodeId,
@@ -153,7 +153,7 @@ async fn summary(
     Ok(page.summaries.into_iter().next().filter(|one| one.tokens <= most && !one.text.is_empty()).map(|one| one.text))
 }
 
-/// The notes whose last change has this number, as a search finds them; `None` in every other conversation.
+/// The note whose last change has this number, by which a search names it; `None` outside of the notes' conversation.
 async fn noted(tools: &Tools, conversation: &Conversation, id: NodeId) -> Result<Option<Node>, Failure> {
     if conversation.id() != tools.notes().conversation().id() {
         return Ok(None);

@@ -181,8 +181,8 @@ impl Tool for Find {
     }
 }
 
-/// The matches. If the client no longer waits, the search is told to stop and awaited, since dropping the call would
-/// not stop it.
+/// The matches. If the client no longer waits, the search gets a signal to stop and is awaited, since dropping the call
+/// would not stop it.
 async fn found(tools: &Tools, request: FindRequest) -> Result<Found, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut search = std::pin::pin!(tools.memory().find(request.stop(Arc::clone(&stop))));

@@ -125,7 +125,7 @@ fn filter(input: &Input) -> Result<Filter, Failure> {
 
 /// As many hits as the limit of `query`, if there are, with those of the notes if they are requested. The order is the
 /// same for any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the
-/// more are requested, so they are always requested alone, and those after them always together.
+/// more are requested, so they are always requested separately, and those after them always together.
 async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
     let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation().id(), query.limit);
     let mut said = query.clone();

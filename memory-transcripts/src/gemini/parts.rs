@@ -125,7 +125,7 @@ impl Parts {
 }
 
 impl Blocks {
-    /// The blocks as a message: results of calls are the tools' message, whoever sends them.
+    /// The blocks as a message: results of calls are the tools' message, in whatever role they are sent.
     pub(crate) fn of_role(self, role: Role) -> Message {
         let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
         let is_tools = !self.blocks.is_empty() && self.blocks.iter().all(is_result);

@@ -27,8 +27,9 @@ pub(super) struct OpenCode {
     database: Database,
     tables: Tables,
     sessions: Sessions,
-    /// The session that is being read, and its last message that was read.
+    /// Session that is being read, and the last message that was read of it.
     session: Option<(Key, Option<Key>)>,
+    /// Last session that was begun.
     last: Option<Key>,
 }
 
@@ -62,7 +63,7 @@ impl OpenCode {
         Ok(true)
     }
 
-    /// Takes a row with an id and JSON, to which the columns are added that the JSON lacks.
+    /// Takes a row with an id and JSON, and adds the columns that the JSON lacks.
     fn row(&mut self, (key, data): (&Key, Option<String>), columns: Value, out: &mut ItemQueue) {
         let Some(Value::Object(mut members)) = data.and_then(|data| exact::parse(&data).ok()) else {
             return out.skip(Why::Broken, "row");

@@ -54,9 +54,9 @@ pub(super) async fn run(
 ) -> anyhow::Result<()> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let is_of_this = matches!(name, "search" | "expand" | "facts" | "forget" | "important" | "stats" | "save");
-    // A conversation begins with its first message.
-    if is_of_this
+    let needs_messages = matches!(name, "search" | "expand" | "facts" | "forget" | "important" | "stats" | "save");
+    // A conversation exists only from its first message on.
+    if needs_messages
         && !(name == "search" && rest.starts_with("all "))
         && session.conversation.overview().await.is_err_and(|error| error.is_not_found())
     {

@@ -27,7 +27,7 @@ const GOES_ON: char = '\\';
 /// An input of the user.
 pub(super) enum Entered {
     Text(String),
-    /// Ctrl-C, at a line that was dropped by it.
+    /// Ctrl-C, which dropped the line.
     Interrupt,
     End,
 }
@@ -40,8 +40,8 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// Opens the input, with earlier messages for the arrow keys. They come from the log: a file of its own would keep
-    /// what is erased.
+    /// Opens the input, with earlier messages for the arrow keys. They come from the log, since a history file would
+    /// keep erased messages.
     pub(super) fn open(said: Vec<String>) -> anyhow::Result<Self> {
         if !io::stdin().is_terminal() || !To::Output.is_terminal() {
             return Ok(Self::Read);
@@ -49,7 +49,7 @@ impl Input {
         let config = Config::builder().auto_add_history(true).max_history_size(1_000)?.build();
         let mut editor = Editor::with_history(config, MemHistory::new())?;
         editor.set_helper(Some(Line));
-        for text in said.into_iter().filter(|text| !text.chars().any(is_shown_otherwise)) {
+        for text in said.into_iter().filter(|text| !text.chars().any(steers_terminal)) {
             editor.add_history_entry(text)?;
         }
         Ok(Self::Edited(Box::new(editor)))
@@ -75,7 +75,7 @@ impl Input {
         Ok(Entered::Text(text.replace("\\\n", "\n").trim().to_owned()))
     }
 
-    /// True if the user agrees to what cannot be undone. A script does not.
+    /// True if the user agrees to an act that cannot be undone. A script never does.
     pub(super) fn agrees(&mut self) -> anyhow::Result<bool> {
         match self {
             Self::Edited(editor) => {
@@ -86,7 +86,7 @@ impl Input {
     }
 }
 
-/// The next line of a script, joined with those that it goes on in.
+/// Next line of a script, joined with those that continue it.
 fn read() -> io::Result<Option<String>> {
     let mut text = String::new();
     loop {
@@ -128,21 +128,21 @@ impl Completer for Line {
     }
 }
 
-/// True if a terminal might obey a character.
-fn is_shown_otherwise(c: char) -> bool {
+/// True for a character that a terminal might obey.
+fn steers_terminal(c: char) -> bool {
     c != '\n' && is_hidden(c)
 }
 
 impl Highlighter for Line {
-    /// The line without what could steer the terminal, as pasted text may.
+    /// The line without characters that steer the terminal, which pasted text may hold.
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        match line.chars().any(is_shown_otherwise) {
+        match line.chars().any(steers_terminal) {
             false => Cow::Borrowed(line),
-            true => line.chars().map(|c| if is_shown_otherwise(c) { '\u{fffd}' } else { c }).collect(),
+            true => line.chars().map(|c| if steers_terminal(c) { '\u{fffd}' } else { c }).collect(),
         }
     }
 
     fn highlight_char(&self, line: &str, _: usize, _: rustyline::highlight::CmdKind) -> bool {
-        line.chars().any(is_shown_otherwise)
+        line.chars().any(steers_terminal)
     }
 }

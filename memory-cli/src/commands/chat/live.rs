@@ -20,7 +20,7 @@ use crate::{
     terminal::{self, To},
 };
 
-/// Columns of an answer at most: longer lines are hard to read.
+/// Most columns of an answer, since longer lines are hard to read.
 const WIDEST: usize = 100;
 /// Most facts that are named after a turn.
 const MOST_FACTS: usize = 3;
@@ -30,7 +30,7 @@ const FACT: usize = 100;
 /// The answer on the screen.
 #[derive(Debug)]
 pub(crate) struct Live {
-    /// Rendered Markdown on a terminal; otherwise the words of the model as they are.
+    /// True on a terminal, where Markdown is rendered; otherwise the model's text stays as it is.
     is_terminal: bool,
     state: Mutex<State>,
 }
@@ -93,7 +93,7 @@ impl State {
 
 impl AgentEvents for Live {
     fn event(&self, event: AgentEvent<'_>) {
-        // A closed output is noticed at the next line of the command itself.
+        // The next line of the command itself reports a closed output.
         drop(self.take(event));
     }
 }
@@ -151,7 +151,7 @@ fn status(prompt: &Prompt, levels: [u64; 4], usage: &Usage) -> Vec<String> {
     parts
 }
 
-/// `  noted 5.1, a preference: I want window seats. (!forget 5.1, !facts correct 5.1 TEXT)`.
+/// `noted preference 5.1: I want window seats. (!forget 5.1, !facts correct 5.1 TEXT)`.
 fn noted(entry: &LedgerEntry) -> String {
     let (id, kind, text) = (entry.id, entry.kind.as_str(), shorten(&entry.text, FACT));
     format!("noted {kind} {id}: {text} (!forget {id}, !facts correct {id} TEXT)")

@@ -37,7 +37,7 @@ pub(super) struct Session<'a> {
     pub(super) output: Output,
     pub(super) memory: Memory,
     pub(super) conversation: Conversation,
-    /// The memory and the conversation that are kept, while the chat is not.
+    /// Stored memory and conversation to go back to, while the chat itself is not kept.
     pub(super) kept: Option<(Memory, ConversationId)>,
     /// The last prompt of the present conversation.
     pub(super) prompt: Option<Prompt>,
@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Takes up a turn that has no answer, as a program that was killed leaves one; false if there is none.
+    /// Continues a turn without an answer, as a killed program leaves one; `false` if there is none.
     pub(super) async fn go_on(&mut self, signals: &Signals) -> anyhow::Result<bool> {
         if !self.ready()? {
             return Ok(false);
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Says how the conversation is continued.
+    /// Prints the command that continues the conversation.
     pub(super) async fn leave(self) -> anyhow::Result<()> {
         if self.kept.is_some() {
             return Ok(self.output.line("nothing of this conversation was kept")?);

@@ -15,7 +15,7 @@ use signal_hook::{consts::SIGINT, flag};
 
 /// Exit code of a program that Ctrl-C ends.
 const ENDED: i32 = 130;
-/// Time between two looks at the flag of a signal.
+/// Time between two checks of the flag of a signal.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 
 /// Signals of this process, while a chat runs.
@@ -27,7 +27,7 @@ struct State {
     /// True while nothing is answered: the signal then ends the program.
     is_idle: Arc<AtomicBool>,
     is_sent: Arc<AtomicBool>,
-    /// How often the signal came in this turn.
+    /// Number of signals in this turn.
     times: AtomicU32,
     turn: Mutex<Option<CancellationToken>>,
 }
@@ -66,7 +66,7 @@ impl Signals {
         *self.0.turn() = None;
     }
 
-    /// How often the last turn was interrupted.
+    /// Number of interruptions of the last turn.
     pub(crate) fn interruptions(&self) -> u32 {
         self.0.times.load(Ordering::SeqCst)
     }
@@ -81,7 +81,7 @@ impl State {
         if let Some(turn) = &*self.turn() {
             turn.cancel();
             if self.times.fetch_add(1, Ordering::SeqCst) > 1 {
-                // A third one does not wait for what does not end.
+                // After the third one the next ends the program, without waiting for the turn.
                 self.is_idle.store(true, Ordering::SeqCst);
             }
         }

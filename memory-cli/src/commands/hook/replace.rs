@@ -38,7 +38,7 @@ pub(super) fn replace(file: &Path, before: Option<&str>, after: Option<&str>) ->
     };
     memory_files::create_dir_all(directory).or_else(|error| if directory.is_dir() { Ok(()) } else { Err(error) })?;
     let mut new = new()?;
-    // The lock tells the sweep of another call that the file is in use.
+    // The lock shows the sweep of another call that the file is in use.
     new.as_file().lock()?;
     new.write_all(after.as_bytes())?;
     let Some(before) = before else {

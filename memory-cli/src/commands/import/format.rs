@@ -96,7 +96,7 @@ fn has_messages(beginning: &[u8]) -> bool {
         && transcripts::Format::of_beginning(beginning).is_none()
 }
 
-/// Advice for a file that no format is recognized of, by its first bytes.
+/// Advice for a file of no recognized format, by its first bytes.
 pub(super) fn advice(beginning: &[u8]) -> String {
     let text = String::from_utf8_lossy(beginning);
     if text.contains("\"role\"") && text.contains("\"content\"") {

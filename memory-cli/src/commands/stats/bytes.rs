@@ -77,8 +77,8 @@ impl Bytes {
         }
     }
 
-    /// Prints a table of conversations, by the names for people, with the bytes of their messages, and the bytes of the store for a reader who
-    /// sees all of it.
+    /// Prints a table of conversations, by their names for people, with the bytes of their messages. A reader who sees
+    /// all of the store also gets its bytes.
     pub(super) fn print(
         &self,
         output: Output,

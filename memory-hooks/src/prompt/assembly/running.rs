@@ -156,7 +156,7 @@ impl<'a> Running<'a> {
         };
         let is_current = |window: &Window| {
             let erased = snapshot.tree.erased_runs(window.nodes);
-            // A window that was made for much less, as after an overflow, would leave most of the budget unused for good.
+            // A window for a much smaller budget, as after an overflow, would leave most of this one unused for good.
             let is_small = window.budget < options.budget / 2;
             window.nodes <= *nodes && window.erased == erased && !is_small
         };
@@ -249,7 +249,7 @@ impl<'a> Running<'a> {
         }
         let is_new = |part: &Part| !window.shown.iter().any(|shown| shown.body == part.body);
         let entries = self.assembly.entries(question).await?.into_iter().filter(is_new).collect();
-        // They are few and stay, so that they may take more than one message's share.
+        // Entries are few and stay, so that they may take more than the share of one message.
         let (entries, entry_tokens) = self.assembly.entries_within(entries, free / 2);
         let room = most.min(free - entry_tokens).saturating_sub(frame);
         let judged = self.assembly.judge(question, &window.shown).await;
@@ -421,7 +421,7 @@ impl<'a> Running<'a> {
     }
 }
 
-/// The messages among what was recalled for a question.
+/// Messages among the parts recalled for a question.
 fn recalled_nodes(parts: &[Part]) -> Vec<NodeRange> {
     parts.iter().filter(|part| part.kind == PieceKind::Recalled).map(|part| part.nodes).collect()
 }

@@ -64,9 +64,11 @@ word_lists! {
     /// Words that cast doubt on the subject of a short sentence.
     DOUBTS = "expensive declined refused mistake regret gone dead broken failed fails moving off out rather false untrue mad \
         weder";
-    /// First words of a condition, what may precede them, and subjects of a condition at the end of a rule.
+    /// First words of a condition.
     IFS = "if when whenever wenn falls sobald si quand lorsque cuando";
+    /// Words that may precede a condition at the beginning of a rule.
     BEFORE_CONDITIONS = "and but also so please remember und aber bitte";
+    /// Subjects of a condition at the end of a rule.
     SUBJECTS = "i you we he she they it the a an there somebody someone anybody anyone one ich du wir man es die der das";
     /// Words of bans, which hold whatever their condition.
     FORBIDS = "never don't dont not no avoid without nie niemals kein keine nicht jamais nunca";
@@ -79,7 +81,7 @@ word_lists! {
     NO_TASTES = "it that this them these those him her you your when being not how what";
     /// Words of a wish for the moment, and fillers of speech that was written down.
     MOMENTARY = "yet today tonight tomorrow lol haha uh um uhm hm mm";
-    /// Words for a thing that only the talk around knows: "the clunky one".
+    /// Words for a thing that only the talk around it names: "the clunky one".
     POINTED = "one ones thing things part bit moment memory time day";
     /// Words of a refusal of the moment: "I'd rather not pour acid into a machine".
     OF_MOMENT = "a an the this that it them now yet today again";
@@ -90,19 +92,22 @@ word_lists! {
     STATES = "is are remains would ist";
     /// Texts of a model: a wish about them is a rule.
     OUTPUTS = "answer answers reply replies response responses explanation explanations output summaries bullet emojis";
-    /// Verbs of the words of somebody else.
+    /// Verbs of reported speech.
     SAYS = "says said told tells wrote writes claims claimed recommends recommended suggests suggested sagt sagte meint";
     /// Speakers who may repeat their own rule: "As I said, never push to main."
     SPEAKERS = "i we ich wir";
-    /// Base forms of these verbs, which order something unless somebody says it: "never suggest it".
+    /// Base forms of verbs of reported speech, which order something without a subject: "never suggest it".
     ORDERED = "say tell write claim recommend suggest";
+    /// Subjects of a base form that reports: "They suggest".
     MANY = "they people you we i guys";
     /// Verbs of a task with a text behind a colon: "Translate: always use tabs."
     TASKS = "translate fix rephrase proofread rewrite summarize summarise paraphrase shorten improve edit reword spellcheck \
         übersetze korrigiere";
     /// Words before the verb of a saying: "my gran used to say".
     SAYING = "used to always often would once like";
+    /// Words that allow something, before [`AGAIN`]: "Emojis are fine now."
     ALLOWED = "fine ok okay allowed welcome";
+    /// Words at the end of a sentence that allows something again.
     AGAIN = "now again";
 }
 
@@ -126,10 +131,10 @@ phrase_lists! {
         not any more | statt | anstelle von | anstatt | à la place de | plutôt que | en vez de | en lugar de";
     /// Phrases at the beginning of a sentence before a thing that is over: "Forget the word limit."
     BEGINS_OVER = "forget the | drop the";
-    /// Phrases before what stands, and before what stands again.
+    /// Phrases before what still stands.
     STAYS = "stay with | staying with | stick with | sticking with | bleiben bei";
+    /// Phrases before what stands again.
     RETURNS = "back to | zurück zu";
-    /// Phrases that take back whatever was said shortly before.
     /// Phrases that take back the last rule.
     ENDS_RULE = "forget that rule | forget this rule | forget the rule | forget my rule | drop that rule | drop this rule | \
         drop the rule | ignore that rule | ignore the rule | ignore this rule | scrap that rule | scrap the rule | \
@@ -143,12 +148,13 @@ phrase_lists! {
         was really great | was great fun | was very nice | was lovely | was fantastic | was wonderful | was delicious";
     /// Phrases of songs and sayings.
     OF_SONGS = "in the song | the song goes | it goes | da dum | la la | the saying | the proverb | as they say | so they say";
+    /// Phrases that take back whatever was said shortly before.
     TAKES_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | \
         take it back | new decision | after all | forget that | on second thought | never mind | changed my mind | \
         changed our minds | we took it back | doch nicht | doch lieber";
 }
 
-/// Place of a thing wished for in so many words: "I want window seats.", "Please remember: I want a desk."
+/// The phrase "I want" before a thing: "I want window seats.", "Please remember: I want a desk."
 fn wanted(sentence: &Sentence<'_>) -> Option<Announced> {
     /// Maximum words of a thing.
     const THING: usize = 3;
@@ -212,8 +218,9 @@ pub(super) fn goes_back(keys: &[u64]) -> bool {
 
 /// True for reported speech: "My colleague told me: never use ORMs.", "Always wear sunscreen, my gran used to say."
 pub(super) fn is_reported(sentence: &Sentence<'_>) -> bool {
-    /// Maximum words before the verb, and between it and the mark before what is said.
+    /// Maximum words before the verb.
     const SPEAKER: usize = 5;
+    /// Maximum words between the verb and the mark before what is said.
     const LISTENER: usize = 4;
     let keys = &sentence.keys;
     let is = |at: usize, set: &KeySet| keys.get(at).is_some_and(|key| set.contains(key));
@@ -241,7 +248,7 @@ pub(super) fn is_reported(sentence: &Sentence<'_>) -> bool {
     is_before || is_material || has_quotation || ends_reported(sentence) || OF_SONGS.are_in(keys)
 }
 
-/// True if what is said is followed by who says it: "You should always floss, my dentist says."
+/// True if a sentence ends with its speaker: "You should always floss, my dentist says."
 fn ends_reported(sentence: &Sentence<'_>) -> bool {
     /// Maximum words of the speaker and the verb.
     const TAG: usize = 6;
@@ -271,7 +278,7 @@ pub(super) fn is_lasting(sentence: &Sentence<'_>, announced: Announced) -> bool 
     names && !points && !is_momentary && !is_refused && is_stated
 }
 
-/// True if a phrase says all: "I'm vegan."
+/// True if a phrase is complete without a thing behind it: "I'm vegan."
 pub(super) fn is_complete(phrase: &[u64]) -> bool {
     phrase.last().is_some_and(|last| [key("vegan"), key("vegetarian")].contains(last))
 }
@@ -290,17 +297,17 @@ pub(super) fn allowed(sentence: &Sentence<'_>) -> Vec<u64> {
     if allows { keys.get(..verb).unwrap_or_default().to_vec() } else { Vec::new() }
 }
 
-/// Keys of the words behind phrases like "stay with": what stands.
+/// Keys of the things that still stand, behind phrases like "stay with".
 pub(super) fn confirmed(keys: &[u64]) -> Vec<u64> {
     named_behind(&STAYS, keys)
 }
 
-/// Keys of the words behind phrases like "back to": what stands again.
+/// Keys of the things that stand again, behind phrases like "back to".
 pub(super) fn restored(keys: &[u64]) -> Vec<u64> {
     named_behind(&RETURNS, keys)
 }
 
-/// Keys of the first words behind phrases, wherever these are.
+/// Keys of the first words behind phrases anywhere in a sentence.
 fn named_behind(phrases: &Phrases<()>, keys: &[u64]) -> Vec<u64> {
     let behind = |at: usize| first_behind(phrases, keys.get(at..).unwrap_or_default());
     (0..keys.len()).flat_map(behind).copied().collect()
@@ -308,20 +315,20 @@ fn named_behind(phrases: &Phrases<()>, keys: &[u64]) -> Vec<u64> {
 
 /// Keys of the first words behind the longest phrase with which the words begin.
 fn first_behind<'k>(phrases: &Phrases<()>, keys: &'k [u64]) -> &'k [u64] {
-    /// Words that belong to the phrase: "scratch the old queue".
+    /// Maximum words that the phrase names: "scratch the old queue".
     const NAMED: usize = 3;
     let longest = phrases.at(keys).map(|(length, ())| length).max();
     longest.and_then(|length| keys.get(length..keys.len().min(length + NAMED))).unwrap_or_default()
 }
 
-/// Keys of the first words behind phrases like "instead of": the things that are over.
+/// Keys of the things that are over, behind phrases like "instead of".
 pub(super) fn over(keys: &[u64]) -> Vec<u64> {
     let mut named = named_behind(&OVER, keys);
     named.extend(first_behind(&BEGINS_OVER, keys));
     named
 }
 
-/// Keys of the words behind phrases like "scrap", up to a mark: what is over.
+/// Keys of the thing that is over, behind a phrase like "scrap" and up to a mark.
 pub(super) fn scrapped(sentence: &Sentence<'_>) -> Vec<u64> {
     let Some((at, length)) = sentence.find(&OVER) else { return Vec::new() };
     let behind = sentence.words.iter().skip(at + length).enumerate();
@@ -344,9 +351,8 @@ pub(super) fn doubts(keys: &[u64]) -> bool {
     has_negation(keys) || WAS_NICE.are_in(keys) || keys.iter().any(|key| DOUBTS.contains(key))
 }
 
-/// The words that a doubt is about: "The lock on my bike is broken" is about no row lock, and no date is in doubt.
-///
-/// A word before a noun belongs to that: "The gas bill isn't paid yet" is about a bill.
+/// Words that a doubt is about. Dates are left out, and so is a word that qualifies the noun behind it: "The gas bill
+/// isn't paid yet" is about a bill, and not about gas.
 pub(super) fn doubted<'w>(sentence: &Sentence<'_>, words: &[Word<'w>]) -> Vec<Word<'w>> {
     let goes_on = |word: &Word<'_>| {
         let next = sentence.words.iter().find(|next| next.at > word.at);

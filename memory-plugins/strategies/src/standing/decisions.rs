@@ -66,9 +66,11 @@ phrase_lists! {
         if legal | depending on | as long as | assuming | in case | falls | sofern";
     /// Phrases before a reason, which is no subject.
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
-    /// Phrases of what is put in the place of something.
+    /// Phrases that put something in the place of another thing.
     INSTEAD = "instead | instead of | rather than | statt | anstatt | stattdessen";
+    /// Phrases before the old thing of a switch.
     SWITCHED = "we switched from | we switch from | we moved from | we're switching from | i switched from | i moved from";
+    /// Phrases that leave a thing out.
     UNNEEDED = "we don't need | we do not need | we won't need | i don't need";
     /// Phrases of a change that is not made yet.
     HEDGES_OF_CHANGE = "maybe | perhaps | might | could | should | would | not sure | thinking of | thinking about | if";
@@ -110,9 +112,10 @@ word_lists! {
     NO_THINGS = "problem worries idea need rush hurry doubt chance luck wonder surprise matter way harm";
     /// Persons whom somebody goes with.
     FAMILY = "mum mom mother dad father wife husband son daughter sister brother friend friends parents kids boss gut";
-    /// Words of a mood before "it is", and of a vehicle's place, which decide nothing.
+    /// Words of a mood before "it is", which decide nothing.
     MOODS = "cold hot warm cool wet dry dark bright late early loud quiet beautiful lovely nice good bad great sad funny \
         strange weird true wonderful amazing whatever easy hard simple cute pretty small big fun";
+    /// Places of a vehicle, to which a move decides nothing.
     PLACES = "platform gate terminal track gleis";
     /// Words of a sentence that only judges.
     JUDGES = "is are was were costs cost has have had ist sind war";
@@ -123,12 +126,13 @@ word_lists! {
         if as was were just only right now and but because even not don't there here ah oh uh um";
 }
 
-/// Words behind a phrase among which the one that points to something else may be, and these words.
+/// Number of words behind a phrase that are searched for [`DONE`].
 const POINTED: usize = 3;
+/// Words that point to something said before: "I chose to do this".
 const DONE: [&str; 2] = ["this", "it"];
 /// Maximum words of an agreement without a verb.
 const AGREEMENT: usize = 12;
-/// Maximum words of what takes the place of something.
+/// Maximum words of a thing that replaces another.
 const REPLACEMENT: usize = 8;
 /// Maximum words between "we use" and the name.
 const NAMED_WITHIN: usize = 3;
@@ -169,12 +173,12 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     }
 }
 
-/// True for an idiom, and for what was done once: "I decided to learn the harp once."
+/// True for an idiom, and for something done once: "I decided to learn the harp once."
 fn is_story(sentence: &Sentence<'_>) -> bool {
     IDIOMS.are_in(&sentence.keys) || sentence.keys.last() == Some(&key("once"))
 }
 
-/// True for a year long gone: "It was decided in 1949 that Bonn would be the capital."
+/// True for a sentence about a past year: "It was decided in 1949 that Bonn would be the capital."
 fn is_of_history(sentence: &Sentence<'_>) -> bool {
     let is_year =
         |text: &str| text.len() == 4 && text.starts_with(['1', '2']) && text.chars().all(|c| c.is_ascii_digit());
@@ -186,7 +190,7 @@ fn is_of_history(sentence: &Sentence<'_>) -> bool {
     })
 }
 
-/// True if a decision is a story of what somebody did, as in "I chose headphones", and is not put as a decision for others.
+/// True if a decision is a story of what somebody did, "I chose headphones", and not an agreement or a correction.
 pub(super) fn is_told(sentence: &Sentence<'_>) -> bool {
     let is_settled = agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence);
     let is_of_talk =
@@ -259,7 +263,7 @@ fn names_something(sentence: &Sentence<'_>, behind: usize) -> bool {
         && rest.iter().any(|word| word.form != Form::Plain || !is_common(word))
 }
 
-/// True if a name follows soon, or a thing that takes the place of another: "let's use vitest instead of jest".
+/// True if a name follows soon, or a thing that replaces another: "let's use vitest instead of jest".
 fn has_thing(sentence: &Sentence<'_>, behind: usize) -> bool {
     let next = sentence.words.get(behind);
     let is_thing = next.is_some_and(|next| !is_common(next) && !NAMES_NOTHING.contains(&next.key));
@@ -317,8 +321,7 @@ fn agrees(sentence: &Sentence<'_>) -> bool {
     (is_it || begins && then == 1 || is_named) && is_short && !says_more && has_matter()
 }
 
-/// True if a sentence ends with what settles it: "Steam oven, decided.", "OK, nginx stays.", or leaves something out: "so
-/// no car".
+/// True if a sentence ends with a word that settles it, "Steam oven, decided.", or leaves something out, "so no car".
 fn settles(sentence: &Sentence<'_>) -> bool {
     /// Maximum words of what is kept or left out.
     const THING: usize = 4;
@@ -356,10 +359,11 @@ fn settles(sentence: &Sentence<'_>) -> bool {
         && !tells(behind)
 }
 
-/// Number of words that a sentence must share with what is open, to answer it: "Storage: S3."; 0 if it answers nothing.
+/// Number of words that a sentence must share with an open point to answer it: "Storage: S3."; 0 if it answers none.
 pub(super) fn answers(sentence: &Sentence<'_>) -> usize {
-    /// Maximum words of an answer, of its topic, and of a choice.
+    /// Maximum words of an answer.
     const ANSWER: usize = 8;
+    /// Maximum words of its topic; a choice may have one more.
     const TOPIC: usize = 3;
     let (words, keys) = (&sentence.words, &sentence.keys);
     if asks(sentence.text) || words.len() > ANSWER || !words.iter().any(|word| !is_common(word)) {
@@ -398,7 +402,7 @@ pub(super) fn restates(sentence: &Sentence<'_>) -> bool {
     decides && INSTEAD.are_in(keys) || contrasts || SWITCHED.are_in(keys)
 }
 
-/// True if a thing takes the place of another: "Forget Kafka, NATS instead.", "NATS replaces Kafka."
+/// True if a thing replaces another: "Forget Kafka, NATS instead.", "NATS replaces Kafka."
 fn replaces(sentence: &Sentence<'_>) -> bool {
     let words = &sentence.words;
     let puts_away = sentence.find(&PUT_AWAY).filter(|(at, _)| is_first(sentence, *at));
@@ -445,7 +449,7 @@ pub(super) fn moved(sentence: &Sentence<'_>) -> Vec<u64> {
     thing.filter(|word| !is_common(word)).map(|word| word.key).collect()
 }
 
-/// Place and length of what moves a thing to a date: "We have to move the launch to 2 June."
+/// Place and length of the phrase that moves a thing to a date: "We have to move the launch to 2 June."
 fn moves_thing(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
     /// Most words between the verb and "to".
     const THING: usize = 5;

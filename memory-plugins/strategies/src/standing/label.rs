@@ -107,7 +107,7 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
     });
     // A list of rules may be those of a game. Instructions have an announcing phrase as the label: "Please always:".
     let is_of_game = |kind: StandingKind, is_bare: bool| kind == StandingKind::Instruction && (is_of_list || !is_bare);
-    // Within a longer label a change is told: "The times of the train have changed: …"
+    // A longer label only reports a change: "The times of the train have changed: …"
     let is_told = |is_change: bool, is_bare: bool| is_change && (is_of_list || !is_bare);
     let named =
         named.filter(|(kind, is_change, is_bare)| !is_of_game(*kind, *is_bare) && !is_told(*is_change, *is_bare));

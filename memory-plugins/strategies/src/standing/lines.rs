@@ -1,4 +1,4 @@
-//! The standing lines of a conversation, of which the newest of contradicting ones is valid.
+//! Standing lines of a conversation; of contradicting ones the newest is valid.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -16,7 +16,7 @@ const COMPARED: usize = 2_000;
 const CHUNK: usize = 64;
 /// Maximum words of lines that may differ in one value: "answer in English", "answer in German".
 const FRAME: usize = 3;
-/// Maximum words of lines of which one denies the other; a longer sentence denies anything.
+/// Maximum words of two lines of which one denies the other; a longer sentence may deny anything.
 const DENIED: usize = 10;
 /// Maximum distance in messages to which "I take that back" applies.
 const NEAR: u64 = 4;
@@ -59,7 +59,7 @@ impl StandingLine {
         Some(Self::new(node, whole(text, text, 0, kind)?, 0))
     }
 
-    /// First message that says something else instead, and the byte offset of what does in its text.
+    /// First message that says something else instead, and the byte offset of that statement in its text.
     #[must_use]
     pub fn first_replaced_by(&self) -> Option<(NodeId, u32)> {
         self.replaced.and_then(|replaced| replaced.first)
@@ -71,7 +71,7 @@ impl StandingLine {
         self.replaced.is_some_and(|replaced| replaced.first.is_none())
     }
 
-    /// True if this statement replaces an earlier one of any speaker, and says something else.
+    /// True if this statement replaces an earlier one, of any speaker, by something else.
     #[must_use]
     pub fn is_over(&self, older: &Self) -> bool {
         self.node >= older.node && replaces(self, older, true) && !self.repeats(&older.standing)
@@ -130,7 +130,7 @@ impl StandingLine {
         is_mere && of_kind
     }
 
-    /// True if this statement takes back whatever was said last, and an older one is near enough: "Scratch that."
+    /// True if this statement takes back the last one, and an older one is near enough to be meant: "Scratch that."
     fn takes_back(&self, older: &Self) -> bool {
         let (new, old) = (&self.standing, &older.standing);
         let is_near = self.node.get() - older.node.get() <= NEAR && self.place() > older.place();
@@ -158,8 +158,8 @@ pub struct StandingLines {
 }
 
 impl StandingLines {
-    /// Adds the statements of a message, possibly none; messages may come in any order. Wishes and promises of different
-    /// speakers do not contradict each other.
+    /// Adds the statements of a message, possibly none; messages may come in any order. Wishes and promises of
+    /// different speakers do not contradict each other.
     pub fn add(&mut self, node: NodeId, speaker: &str, found: Vec<Standing>) {
         let speaker = key(speaker);
         for standing in found {
@@ -170,7 +170,7 @@ impl StandingLines {
             let older = self.places().rev().skip_while(|(_, other)| other.node > node).take(COMPARED);
             let over: Vec<_> =
                 older.filter(|(_, older)| line.takes_the_place_of(older)).map(|(place, _)| place).collect();
-            // A statement that takes back what it does not name is about the last one only.
+            // "Scratch that" names nothing, so only the last statement is meant.
             let last = if over.is_empty() || line.standing.ends_rule { self.taken_back_by(&line) } else { None };
             let over: Vec<_> = over.into_iter().chain(last).collect();
             if over.iter().any(|place| self.at(*place).is_some_and(|older| line.settles(older))) {
@@ -197,19 +197,19 @@ impl StandingLines {
         older.find(|(_, older)| line.takes_back(older)).map(|(place, _)| place)
     }
 
-    /// Chunks and places of the statements that ended what a line says stands again.
+    /// Chunks and places of the statements that had ended what a line restores.
     fn ended_by(&self, line: &StandingLine) -> Vec<(usize, usize)> {
         if line.standing.restored.is_empty() {
             return Vec::new();
         }
         let ended: Vec<_> = self.iter().rev().take(COMPARED).filter_map(|older| line.restores(older)).collect();
         let all = self.places().rev().take(COMPARED);
-        all.filter(|(_, other)| self.is_of(other, &ended)).map(|(place, _)| place).collect()
+        all.filter(|(_, other)| self.is_at_one_of(other, &ended)).map(|(place, _)| place).collect()
     }
 
-    /// True for a statement at one of the places, or the decision next to a mere revocation there: "Postgres then.
-    /// Forget the SQLite file."
-    fn is_of(&self, line: &StandingLine, places: &[(NodeId, u32)]) -> bool {
+    /// True for a statement at one of the places, and for the decision next to a mere revocation there: "Postgres
+    /// then. Forget the SQLite file."
+    fn is_at_one_of(&self, line: &StandingLine, places: &[(NodeId, u32)]) -> bool {
         let is_decision = |line: &&StandingLine| line.standing.kind == StandingKind::Decision;
         places.iter().any(|place| {
             let of_message = || self.from(place.0).take_while(|other| other.node == place.0).filter(is_decision);
@@ -388,7 +388,7 @@ fn confirms(new: &Standing, old: &Standing) -> bool {
     has(&new.confirmed) && !has(&new.over)
 }
 
-/// True if a line replaces an older one, which the same speaker said if it `is_own`.
+/// True if a line replaces an older one; `is_own` takes both as lines of one speaker.
 fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let (new, old) = (&newer.standing, &older.standing);
     if new.answers > 0 {
@@ -402,11 +402,11 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
-    // A change may name its subject anywhere in its sentence. The longer the older statement, the more of it.
+    // A change may name its subject anywhere in its sentence; the longer the older statement, the more of its words.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
     let is_over = new.over.iter().any(|term| old.terms.contains(term));
     let shared = new.terms.iter().filter(|term| old.terms.contains(term)).count();
-    // "I prefer tests on paper, and I'm practicing …" may share with the rest of a long sentence alone.
+    // A change shares a word of the statement itself, not only of its sentence: "I prefer tests on paper, and I'm …"
     let is_about = new.kind == StandingKind::Revocation || shared > 0;
     let is_changed = new.changes && is_about && 3 * named >= old.terms.len();
     // A doubt names the whole subject, two words of it, or the name in it: "Tom declined."

@@ -1,7 +1,7 @@
-//! Detects rules: instructions to the assistant that hold on.
+//! Detects rules: lasting instructions to the assistant.
 //!
-//! A rule that is missed is found by recall; a remark that stands in every prompt as a rule misleads all answers. So a
-//! sentence must begin like an order, or name its duration or condition.
+//! A missed rule is still found by recall, but a remark taken for a rule misleads every answer. So a sentence must
+//! begin like an order, or name its duration or condition.
 
 use super::sentence::Sentence;
 use crate::{
@@ -38,7 +38,7 @@ word_lists! {
     ADDRESSES = "your yours yourself yourselves ourselves myself";
     OUTPUTS = "answer reply response work reasoning source output code step explanation assumption thinking commit \
         message text comment list summary";
-    /// First words of a sentence that tells something: "I always", "She smiles when I ask".
+    /// First words of a report: "I always", "She smiles when I ask".
     NARRATORS = "i i'm i've i'll i'd he she it they we you that this there he's she's it's they're you're we're my \
         his her their the what why how who where which";
     /// Verbs that order a style together with [`STYLES`]: "Keep answers short", "Use tabs".
@@ -145,7 +145,7 @@ const IN_STYLE: usize = 4;
 const FEWEST: usize = 3;
 const FEWEST_OF_STYLE: usize = 2;
 
-/// The part of a sentence that is an instruction that holds on: without "by the way" or "One more thing:".
+/// The lasting instruction of a sentence, without "by the way" or "One more thing:".
 pub(super) fn order<'a>(sentence: &Sentence<'a>) -> Option<Sentence<'a>> {
     let from = |word: &Word<'_>| sentence.text.get(word.at..).map(Sentence::of);
     let begin = begin_behind_lead(sentence);
@@ -173,7 +173,7 @@ fn begin_behind_lead(sentence: &Sentence<'_>) -> usize {
     if announces || ends || SERIOUS.are_in(keys.get(..mark).unwrap_or_default()) { mark } else { 0 }
 }
 
-/// True for a request that holds on: "Could you always give both units?", "Can you please stop using emojis?"
+/// True for a lasting request: "Could you always give both units?", "Can you please stop using emojis?"
 pub(super) fn is_asked(sentence: &Sentence<'_>) -> bool {
     let begin = begin(sentence);
     let keys = sentence.keys.get(begin..).unwrap_or_default();
@@ -189,7 +189,7 @@ pub(super) fn is_asked(sentence: &Sentence<'_>) -> bool {
     (stops || holds) && !is_of_moment && keys.len() >= FEWEST + length
 }
 
-/// True for a rule that says that it holds on, which binds also people: "From now on, no closing without a tag."
+/// True for a rule that states its duration, and so binds people too: "From now on, no closing without a tag."
 pub(super) fn is_firm(sentence: &Sentence<'_>) -> bool {
     FIRM.at(&sentence.keys).next().is_some()
 }
@@ -210,7 +210,7 @@ pub(super) fn second<'a>(sentence: &Sentence<'a>) -> Option<(usize, &'a str)> {
     is_whole.then_some((first.len(), second))
 }
 
-/// True if a sentence is an instruction that holds on.
+/// True if a sentence is a lasting instruction.
 fn is_rule(sentence: &Sentence<'_>) -> bool {
     if asks(sentence.text) || is_remark(sentence) {
         return false;
@@ -390,7 +390,7 @@ fn ends_in_rule(sentence: &Sentence<'_>) -> bool {
     words.len() >= FEWEST && (is_last || asks && without || words.windows(2).any(orders))
 }
 
-/// True for a form that tells something: "never been asked", "always working".
+/// True for the form of a report: "never been asked", "always working".
 fn tells(word: &Word<'_>) -> bool {
     let text = word.text;
     let is_past = text.ends_with("ed") && text != "embed" && text != "feed";
@@ -399,7 +399,7 @@ fn tells(word: &Word<'_>) -> bool {
     text.ends_with("ing") || is_past || is_third && word.form == Form::Plain
 }
 
-/// Index of the first word that is not an opener; a sentence of openers alone begins at its first word.
+/// Index of the first word that is not an opener; a sentence of only openers begins at its first word.
 fn begin(sentence: &Sentence<'_>) -> usize {
     sentence.keys.iter().position(|key| !OPENERS.contains(key)).unwrap_or(0)
 }

@@ -38,8 +38,8 @@ struct Stated {
 
 /// For each sentence, true if a later one of a person changes it: "We use Redis", "Scratch Redis, we use RabbitMQ".
 ///
-/// Also true for a reply directly after such a sentence that repeats its values: "Noted: Redis." In doubt true, because
-/// a sentence that is left out misleads nobody.
+/// A reply directly after such a sentence that repeats its values is changed too: "Noted: Redis." A doubt counts as a
+/// change, because a sentence that is left out does not mislead.
 pub(crate) fn superseded(said: &[Said<'_>]) -> Vec<bool> {
     let mut decided = StandingLines::default();
     // The number of a sentence stands for its offset.

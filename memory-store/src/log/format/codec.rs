@@ -100,7 +100,7 @@ pub(crate) fn can_be_erased(body: &[u8]) -> bool {
     matches!(body.first(), Some(&(kind::MESSAGE | kind::SUMMARY | kind::NOTE)))
 }
 
-/// Nodes of the conversation that a record with this body is.
+/// Number of nodes that a record with this body adds to its conversation.
 pub(crate) fn nodes_of(body: &[u8]) -> u64 {
     match body.first() {
         Some(&(kind::MESSAGE | kind::ERASED_MESSAGE)) => 1,
@@ -109,8 +109,8 @@ pub(crate) fn nodes_of(body: &[u8]) -> u64 {
     }
 }
 
-/// The body of what stands in the place of a record once it is erased; `None` for a record that is not erased on its
-/// own. The key of a message is salted with the store's id.
+/// Body that replaces a record once it is erased; `None` for a record that is not erased on its own. The key of a
+/// message is hashed with the store's id as salt.
 pub(crate) fn erased_form(body: &[u8], store: [u8; 16]) -> Option<Vec<u8>> {
     if !can_be_erased(body) {
         return None;

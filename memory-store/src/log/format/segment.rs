@@ -22,8 +22,8 @@ use crate::log::{
     media::{Access, Map, Media, MediaFile, read_from, read_part},
 };
 
-/// An open segment, through which alone the log is read. A sealed segment is mapped, the active one is read by
-/// position. A compressed one is read as its image, at the same offsets.
+/// An open segment, the only way to read the log. A sealed segment is mapped, the active one is read by position. A
+/// compressed one is read as its image, at the same offsets.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     number: u32,

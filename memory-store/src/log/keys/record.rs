@@ -13,9 +13,9 @@ use crate::{
     wire::In,
 };
 
-/// Set in the kind of a sealed record.
+/// Bit in the kind of a sealed record.
 pub(crate) const SEALED: u8 = 0x80;
-/// Kind, version, epoch of the key, slot of the salt, conversation, number of a message's node.
+/// Bytes of [`Placed`]: kind, version, epoch of the key, slot of the salt, conversation, node of a message.
 const PLACED: usize = 1 + 1 + 4 + 4 + 8 + 8;
 const SALT: usize = 16;
 const MARK: usize = 8;
@@ -44,7 +44,7 @@ pub(crate) fn slot_of(body: &[u8]) -> u32 {
 /// A record of a frame, opened.
 #[derive(Debug)]
 pub(crate) struct OpenRecord<'p> {
-    /// Its place in the frame.
+    /// Place in the frame.
     pub(crate) range: Range<usize>,
     pub(crate) body: Cow<'p, [u8]>,
     /// Slot of its salt, if it is sealed with one.
@@ -53,7 +53,7 @@ pub(crate) struct OpenRecord<'p> {
     pub(crate) is_shredded: bool,
 }
 
-/// Result of opening a record alone.
+/// Result of opening a record, which the caller compares with the record's place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     slot: Option<u32>,
@@ -63,7 +63,7 @@ pub(crate) struct Opened {
     conversation: u64,
 }
 
-/// Where a record is sealed.
+/// Key and salt with which a record is sealed.
 pub(crate) struct Sealing {
     pub(crate) epoch: u32,
     pub(crate) conversation: u64,
@@ -86,7 +86,7 @@ impl SealedFrame {
     }
 }
 
-/// The fields in front of what is sealed.
+/// Plain fields in front of the sealed bytes, authenticated with them.
 #[derive(Clone, Copy)]
 struct Placed {
     kind: u8,
@@ -156,7 +156,7 @@ impl Keys {
         Ok(sealed)
     }
 
-    /// Appends a record with this body, sealed. `node` counts the nodes before it, and those of the record after that.
+    /// Appends a record with this body, sealed. `node` counts the nodes before the record, and then also its own.
     pub(crate) fn seal_record(
         &self,
         Sealing { epoch, conversation, slot }: &Sealing,
@@ -239,7 +239,7 @@ impl Keys {
         })
     }
 
-    /// Opens the body of a sealed record into `out`, whose contents are lost.
+    /// Opens the body of a sealed record, which replaces the contents of `out`.
     pub(crate) fn open_record(&self, body: &[u8], out: &mut Vec<u8>) -> Result<Opened, &'static str> {
         let inner = self.0.as_ref().ok_or(NO_KEY)?;
         let (fields, rest) = body.split_first_chunk::<PLACED>().ok_or(CUT_SHORT)?;
@@ -298,7 +298,7 @@ fn open(
     if is_open { Ok(()) } else { Err(CHANGED) }
 }
 
-/// Place that a part is bound to: vacuum moves frames, and a record keeps its conversation, node and kind.
+/// Associated data of a sealed part: conversation, node and kind, and no offset, since a vacuum moves frames.
 fn place(inner: &Inner, (fields, part): Fields<'_>) -> [u8; 16 + PLACED + 1] {
     let mut out = [part; 16 + PLACED + 1];
     out.iter_mut().zip(inner.store.iter().chain(fields)).for_each(|(out, byte)| *out = *byte);

@@ -1,4 +1,4 @@
-//! `KEYRING`: the keys of the store, each sealed with the master key, in two copies that are really overwritten.
+//! `KEYRING`: the keys of the store, each sealed with the master key, in two copies that are overwritten in place.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -26,12 +26,12 @@ const VERSION: u32 = 1;
 /// Each copy has a page of its own, so that a write that is cut off damages one of them.
 const COPY: usize = 4096;
 const COPIES: usize = 2;
-/// Most keys: that of now, and those that a rotation replaces.
+/// Most keys: the current one, and those that rotations replace.
 const MOST_KEYS: u32 = 16;
-/// Bytes of the number of a keyring, in front of the checksum; zeros in those of before.
+/// Bytes of a keyring's id, in front of the checksum; zeros in keyrings of earlier versions.
 const ID: usize = 16;
 
-/// How the master key is had.
+/// Kind of master key that opens the keyring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lock {
     Bytes,
@@ -64,22 +64,22 @@ struct Wrapped {
 /// The contents of `KEYRING`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ring {
-    /// Counts up with each change.
+    /// Number of the last change, counting up.
     pub(super) number: u64,
-    /// Drawn when the store is encrypted: epochs of another keyring mean other keys.
+    /// Random id, drawn when the store is encrypted: in another keyring the same epochs mean other keys.
     pub(super) id: [u8; ID],
     lock: Lock,
     /// Epoch of the key that frames are written with; 0 while the store is being decrypted.
     pub(super) current: u32,
-    /// True while all frames and files are being written again.
+    /// True while all frames and files are being rewritten.
     pub(super) is_changing: bool,
     keys: Vec<Wrapped>,
-    /// True if a change reached one of the two copies alone.
+    /// True if a change reached only one of the two copies.
     pub(super) is_torn: bool,
 }
 
 impl Ring {
-    /// A ring without keys, and the key that opens those that are added.
+    /// A keyring without keys, and the key that seals those that are added.
     pub(super) fn new(master: &MasterKey) -> Result<(Self, SealKey), StoreError> {
         let failed = |error: io::Error| StoreError::Backend { backend: "random number source", source: error.into() };
         let lock = match &master.0 {
@@ -163,7 +163,7 @@ impl Ring {
         Ok(keys)
     }
 
-    /// The newest whole copy in the file, and the number of the other one if it is older than a change.
+    /// Reads the newest whole copy, and notes in `is_torn` if the other one differs.
     pub(super) fn read(media: &dyn Media, dir: &Path, store: StoreId) -> Result<Self, StoreError> {
         let path = dir.join(RING_FILE);
         let file = media.open(&path, Access::Read).map_err(|error| match error.kind() {
@@ -197,8 +197,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Removes all keys but the current one, of this epoch. `false`, and nothing is removed, if it is another or not
-    /// there.
+    /// Removes all keys but that of `epoch`. `false`, and nothing is removed, if that key is missing or not the current
+    /// one.
     pub(super) fn settle(&mut self, epoch: u32) -> bool {
         let is_of = self.is_changing && self.current == epoch && self.epochs().any(|there| there == epoch);
         if is_of {
@@ -208,7 +208,7 @@ impl Ring {
         is_of
     }
 
-    /// Seals the keys anew, with another master key.
+    /// Seals the keys with another master key.
     pub(super) fn relock(
         &mut self,
         dir: &Path,
@@ -303,7 +303,7 @@ impl Ring {
     }
 }
 
-/// Place that a sealed key is bound to.
+/// Associated data of a sealed key.
 fn place(store: StoreId, epoch: u32) -> Vec<u8> {
     [&b"memory 2026 store key"[..], &store, &epoch.to_le_bytes()].concat()
 }

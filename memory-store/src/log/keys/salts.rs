@@ -1,5 +1,5 @@
-//! `SALTS`: a random salt for each record that can be erased. Salts are overwritten in place: a mark next to the salt
-//! comes first, so that a salt of which a part was overwritten is not taken for one.
+//! `SALTS`: a random salt for each record that can be erased. Salts are overwritten in place, after a mark next to the
+//! salt, so that a half overwritten salt is never used.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,15 +17,15 @@ use crate::log::{
 };
 
 pub(crate) const SALTS_FILE: &str = "SALTS";
-/// Stands in the place of slot 0, which no record has.
+/// Header in the place of slot 0, which no record has.
 const HEADER: [u8; SLOT] = *b"MEMSALT\n\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 const SALT: usize = 16;
-/// Zeros until the salt is overwritten.
+/// Bytes of a mark, zeros until the salt is overwritten.
 const MARK: usize = 8;
 const SLOT: usize = SALT + MARK;
-/// Salts that are read at once.
+/// Number of salts that are read at once.
 const PAGE: u32 = 256;
-/// Fewest salts that are drawn at once; twice as many each time, up to the most.
+/// Fewest salts that are drawn at once; the number doubles each time, up to [`MOST`].
 const FEWEST: u32 = 64;
 const MOST: u32 = 4096;
 
@@ -33,7 +33,7 @@ const MOST: u32 = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     free: VecDeque<(u32, [u8; SALT])>,
-    /// Salts that were drawn last.
+    /// Number of salts that were drawn last.
     drawn: u32,
 }
 
@@ -42,7 +42,7 @@ impl Slots {
         self.free.len()
     }
 
-    /// How many to reserve where `records` need one.
+    /// Number of salts to reserve so that each of `records` gets one; `None` if there are enough.
     pub(crate) fn wanted(&self, records: usize) -> Option<u32> {
         let missing = records.checked_sub(self.len()).filter(|missing| *missing > 0)?;
         let usual = self.drawn.saturating_mul(2).clamp(FEWEST, MOST);
@@ -59,7 +59,7 @@ impl Slots {
     }
 }
 
-/// A slot whose salt is overwritten, and its mark. Nobody without the keys can make it, so damage is not taken for an
+/// Slot of a salt to overwrite, and its mark. The mark follows from the keys, so that damage is not taken for an
 /// erasure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grave {
@@ -67,7 +67,7 @@ pub(crate) struct Grave {
     pub(super) mark: [u8; MARK],
 }
 
-/// Salts that were read.
+/// Cache of the salts that were read.
 #[derive(Default)]
 pub(super) struct Salts {
     pages: RwLock<HashMap<u32, Zeroizing<Vec<u8>>>>,

@@ -172,8 +172,8 @@ impl Watermark {
         Self::want_at(&*self.words);
     }
 
-    /// [`Self::want`] for words alone, without a known store. Two processes that begin at once may count as one, which
-    /// affects only courtesy.
+    /// [`Self::want`] for only the words, without a known store. Two processes that begin at once may count as one,
+    /// which affects only courtesy.
     pub(crate) fn want_at(words: &dyn Words) {
         let mut wanted = [0];
         words.load(word::WANTED, &mut wanted);

@@ -119,8 +119,8 @@ impl Erased {
         }
     }
 
-    /// Erased messages of a fork that shares the first `nodes`. Records from before the fork belong to this conversation, and so
-    /// does what hides them.
+    /// Erased messages of a fork that shares the first `nodes`. Records from before the fork belong to this
+    /// conversation, and so do the erasures that hide them.
     pub(crate) fn fork(&self, nodes: u64) -> Self {
         let shared = NodeRange::first_n(nodes);
         let runs = self.runs.iter().filter_map(|run| run.common(shared?)).collect();

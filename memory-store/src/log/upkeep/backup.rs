@@ -115,7 +115,7 @@ pub(crate) fn backup_on(
     Err(StoreError::Damaged { place: Place::from(shared.directory.path.join(RING_FILE)).offset(0), why }.into())
 }
 
-/// A backup; `None` if the store got other keys meanwhile, so that what was copied may need a key that is gone.
+/// A backup; `None` if the store got other keys meanwhile, so that the copy may need a key that is gone.
 fn backup_once(
     media: &dyn Media,
     shared: &Shared,
@@ -159,7 +159,7 @@ fn backup_once(
         if shared.directory.keys.ring_bytes()? != ring {
             return Ok(None);
         }
-        // Salts are read last: those of all segments are there by then.
+        // Salts are read last, so that those of all copied segments are there.
         let salts = read_if_there(&*shared.media, &shared.directory.path.join(SALTS_FILE))?.unwrap_or_default();
         backup.check_keys(shared, &taken, Some((&ring, &salts)))?;
         backup.whole(RING_FILE, &ring)?;
@@ -250,7 +250,7 @@ impl Backup<'_> {
         Ok(())
     }
 
-    /// Backs up a file of these contents.
+    /// Backs up a file with these contents.
     fn whole(&mut self, path: &str, contents: &[u8]) -> Result<(), RescueError> {
         let hash = Hash::from_bytes(*blake3::hash(contents).as_bytes());
         let entry = Entry { hash, bytes: contents.len() as u64, path: path.to_owned() };

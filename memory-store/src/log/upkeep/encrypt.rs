@@ -1,8 +1,8 @@
-//! Encrypting, decrypting and giving new keys to a store in place, while others read and write it.
+//! Encryption, decryption and new keys of a store in place, while others read and write it.
 //!
-//! The keyring says first what frames are written with from now on, then a vacuum writes all others again, then the
-//! keyring forgets what nothing needs any more. In between the store is read with both: whoever opens it next for writing
-//! goes on.
+//! First the keyring names the key for new frames, then a vacuum rewrites all others, then the keyring forgets the keys
+//! that nothing needs. In between both kinds of frames can be read, and the next opening for writing completes the
+//! change.
 
 use std::{
     fs, io,
@@ -46,10 +46,10 @@ const MOST_ROUNDS: usize = 32;
 const DERIVED: [&str; 8] =
     ["vectors", "vectors/graphs", "vectors/packs", "tokens", "tokens/packs", "words", "embeddings", "capture"];
 
-/// Begins the name of a derived file that is being written again.
+/// Beginning of the name of a derived file that is being rewritten.
 const NEW: &str = ".encrypt-";
 
-/// How a change of encryption ended.
+/// Outcome of a change of encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptionChanged {
@@ -59,17 +59,17 @@ pub enum EncryptionChanged {
     Completed,
 }
 
-/// Changes how the store in a directory is encrypted, in place. Interrupted anywhere, the store opens with its key, and is
-/// completed by the next opening for writing.
+/// Changes the encryption of the store in a directory, in place. After an interruption at any point the store opens
+/// with its key, and the next opening for writing completes the change.
 ///
-/// One process at a time changes a store's encryption, vacuums it or completes an erasure: this waits for the others, as
-/// long as the options say. A change of the same kind that was interrupted is completed, and no other is made.
+/// One process at a time changes a store's encryption, vacuums it or completes an erasure: this waits for the others,
+/// as long as the options allow. An interrupted change of the same kind is completed instead of made twice.
 ///
-/// Programs of this version that have the store open go on, except where it is encrypted or decrypted: their next call
-/// asks to open it again.
+/// Programs of this version that have the store open go on under new keys. If it was encrypted or decrypted, their next
+/// call fails and asks them to open it again.
 ///
 /// # Errors
-/// [`StoreError::Key`] if the key is missing or another one, or the store is encrypted already, or not;
+/// [`StoreError::Key`] if the key is missing or wrong, or the store is encrypted already, or is not;
 /// [`StoreError::Locked`] if another process was at work for too long: nothing was changed; and as for
 /// [`LogStore::vacuum`].
 pub fn change_encryption(
@@ -90,7 +90,7 @@ pub(crate) fn change_on(
     change: &EncryptionChange,
     progress: &dyn Progress,
 ) -> Result<EncryptionChanged, StoreError> {
-    // Nothing is touched with another key.
+    // The key is checked before anything is changed.
     let mut directory = Directory::open(&**media, path)?;
     directory.unlock(media, key)?;
     change_from(media, &directory, options.must_exist(), key, change, progress).map_err(|error| {
@@ -112,7 +112,7 @@ fn change_from(
     progress: &dyn Progress,
 ) -> Result<EncryptionChanged, StoreError> {
     let path = &*directory.path;
-    // Whatever is read from here on stays until this change is complete.
+    // The lease keeps other changes out until this one is complete.
     let _lease = HeldLease::wait(&**media, path, options.lock_timeout)?;
     let is_put_right = *change == EncryptionChange::Encrypt && put_right(media, directory, options, key)?;
     let mut store = LogStore::open_keyed(Arc::clone(media), path, options, key)?;
@@ -157,7 +157,7 @@ fn change_from(
     Ok(EncryptionChanged::Made)
 }
 
-/// Writes `FORMAT` again if it is of before the store was encrypted with this key. The caller holds the lease.
+/// Rewrites a `FORMAT` that is older than the store's encryption with this key. The caller holds the lease.
 fn put_right(
     media: &Arc<dyn Media>,
     Directory { path, id, is_encrypted, .. }: &Directory,
@@ -178,15 +178,15 @@ fn put_right(
     Ok(is_of_before)
 }
 
-/// Completes what was begun, unless another process works on it. True if the store is not encrypted any more, and must
-/// be opened again.
+/// Completes a change that was begun, unless another process works on it. True if the store is no longer encrypted, and
+/// must be opened again.
 pub(crate) fn resume(store: &LogStore) -> Result<bool, StoreError> {
     let _lease = match store.shared_lease() {
         Err(StoreError::Locked { .. }) => return Ok(false),
         lease => lease?,
     };
     match finish(store, &()) {
-        // The store is read with its keys of before and of now. Those of before stay until the fault is mended.
+        // The store is readable with its old and new keys. The old ones stay until the fault is mended.
         Err(error @ (StoreError::Damaged { .. } | StoreError::Io { .. } | StoreError::DiskFull { .. }))
             if is_encrypted(&store.shared)? =>
         {
@@ -199,7 +199,8 @@ pub(crate) fn resume(store: &LogStore) -> Result<bool, StoreError> {
     }
 }
 
-/// Says of a fault on the disk what it left undone: with a full disk some was written, unlike elsewhere.
+/// Error of a fault on the disk that states that the change is half done. A full disk elsewhere means that nothing was
+/// written.
 fn undone(path: &Path, error: StoreError) -> StoreError {
     let (kind, why) = match &error {
         StoreError::DiskFull { place } => (io::ErrorKind::StorageFull, format!("no space left for {place}")),
@@ -214,13 +215,13 @@ fn undone(path: &Path, error: StoreError) -> StoreError {
     }
 }
 
-/// Completes the change that the keyring says is under way; the caller holds the lease. True if the store is not encrypted
-/// any more.
+/// Completes the change that is under way by the keyring. The caller holds the lease. True if the store is no longer
+/// encrypted.
 fn finish(store: &LogStore, progress: &dyn Progress) -> Result<bool, StoreError> {
     let shared = &*store.shared;
     let Directory { path, keys, .. } = &shared.directory;
     for _ in 0..MOST_ROUNDS {
-        // The keyring of now counts: another process may have completed the change before the lease was free.
+        // The keyring is read again, since another process may have completed the change before the lease was free.
         locked(shared, || if is_encrypted(shared)? { keys.refresh_to_write() } else { Err(keys::changed(path)) })?;
         if !keys.is_changing() {
             return Ok(false);
@@ -241,12 +242,12 @@ fn finish(store: &LogStore, progress: &dyn Progress) -> Result<bool, StoreError>
     ))
 }
 
-/// Ends the change if nothing of the store has another key than that of this epoch. The caller holds the lease and the
-/// write lock, so that nothing is written meanwhile.
+/// Ends the change if all of the store has the key of this epoch. The caller holds the lease and the write lock, so
+/// that nothing is written meanwhile.
 fn settle(shared: &Shared, epoch: u32, proven: Option<(u64, u32)>) -> Result<bool, StoreError> {
     let Directory { path, id, keys, .. } = &shared.directory;
     let durable = caught_up(shared)?;
-    let from = proven.filter(|(generation, _)| *generation == durable.generation).map_or(0, |(_, last)| last);
+    let from = proven.filter(|(generation, _)| *generation == durable.generation).map_or(0, |(_, active)| active);
     keys.refresh_to_write()?;
     let is_under_way = is_encrypted(shared)? && keys.is_changing() && keys.current() == epoch;
     if !is_under_way || !conforms(shared, epoch, from)? || !all_coded(&path.join(CACHE), epoch)? {
@@ -263,7 +264,7 @@ fn settle(shared: &Shared, epoch: u32, proven: Option<(u64, u32)>) -> Result<boo
     Ok(true)
 }
 
-/// True if `FORMAT` says now that the store is encrypted.
+/// True if the store is encrypted by the present `FORMAT`.
 fn is_encrypted(shared: &Shared) -> Result<bool, StoreError> {
     Ok(read_format(&*shared.media, &shared.directory.path)?.is_some_and(|format| format.is_encrypted))
 }
@@ -289,8 +290,8 @@ fn locked<T>(shared: &Shared, change: impl FnOnce() -> Result<T, StoreError>) ->
     changed
 }
 
-/// Generation and number of the last sealed segment, if all sealed ones have the key of this epoch. What is sealed changes
-/// with the generation alone, so that they need not be read again under the write lock.
+/// Generation, and number of the first segment that is not sealed, if all sealed ones have the key of this epoch.
+/// Sealed segments change only with the generation, so they need not be read again under the write lock.
 fn proven(shared: &Shared, epoch: u32) -> Result<Option<(u64, u32)>, StoreError> {
     let generation = shared.generation();
     let active = shared.state().cursor.end.segment;
@@ -325,7 +326,7 @@ fn conforming(shared: &Shared, epoch: u32, numbers: Range<u32>) -> Result<bool, 
                 Found::Damage { offset, why, .. } => (offset, why),
                 Found::Torn { offset, .. } => (offset, "the segment ends within a frame"),
             };
-            // A salvage of it may need a key that nothing else needs.
+            // Damage keeps all keys, since its salvage may need one that nothing else needs.
             let place = Place::from(segment.path()).offset(u64::from(offset));
             return Err(StoreError::Damaged { place, why: why.to_owned() });
         }
@@ -333,8 +334,8 @@ fn conforming(shared: &Shared, epoch: u32, numbers: Range<u32>) -> Result<bool, 
     Ok(true)
 }
 
-/// Writes derived files again that are not encrypted with the current key. One that cannot be read is removed: it is
-/// derived again.
+/// Rewrites derived files that are not encrypted with the current key. One that cannot be read is removed, and rebuilt
+/// later.
 fn recode(cache: &Path, keys: &KeySet) -> Result<(), StoreError> {
     let is_left = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NEW));
     for path in derived(cache)?.iter().filter(is_left) {
@@ -355,7 +356,7 @@ fn all_coded(cache: &Path, epoch: u32) -> Result<bool, StoreError> {
     Ok(derived(cache)?.iter().all(|path| DataFile::epoch_at(path) == Some(epoch) || !path.exists()))
 }
 
-/// The derived files, without those that are locked and hold nothing.
+/// The derived files, without empty ones that only serve as locks.
 fn derived(cache: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut paths = Vec::new();
     for dir in DERIVED.map(|dir| cache.join(dir)) {
@@ -374,7 +375,7 @@ fn derived(cache: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(paths)
 }
 
-/// Another process may have removed a file meanwhile.
+/// Ignores a missing file, which another process may have removed.
 fn or_gone(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }

@@ -1,4 +1,4 @@
-//! Overwrites the salts of what an erasure has erased, so that it cannot be decrypted any more.
+//! Overwrites the salts of erased records, so that these can never be decrypted.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ pub(crate) fn erasures(shared: &Shared, events: &[Event]) -> Vec<Erasure> {
     if shared.directory.keys.is_some() { events.iter().filter_map(erasure).collect() } else { Vec::new() }
 }
 
-/// Overwrites the salts of the messages, summaries and notes that these erasures hide. A vacuum overwrites those that an
-/// interruption leaves.
+/// Overwrites the salts of the messages, summaries and notes that these erasures hide. After an interruption a vacuum
+/// overwrites the rest.
 pub(crate) fn shred(shared: &Shared, erasures: &[Erasure]) -> Result<(), StoreError> {
     if erasures.is_empty() {
         return Ok(());

@@ -98,13 +98,13 @@ pub struct VacuumReport {
     pub bytes_after: u64,
 }
 
-/// True if conversations may have notes in the place of messages.
+/// True if conversations may have messages that become notes.
 fn may_note(shared: &Shared) -> Result<bool, StoreError> {
     Ok(!Noted::of(&*shared.current()?).is_empty())
 }
 
-/// True if the last segment should be sealed before a vacuum, which rewrites only sealed ones: it may hold notes in the
-/// place of messages, whose conversation is rewritten as a whole, or it holds erased content.
+/// True if the last segment should be sealed before a vacuum, which rewrites only sealed ones: it holds erased content,
+/// or there may be messages that become notes, whose conversation is rewritten as a whole.
 pub(crate) fn wants_seal(shared: &Shared) -> Result<bool, StoreError> {
     let (segments, end, erasing) = {
         let state = shared.current()?;
@@ -115,7 +115,7 @@ pub(crate) fn wants_seal(shared: &Shared) -> Result<bool, StoreError> {
     };
     let mut image = read(last)?;
     image.truncate(end.offset as usize);
-    let holds_erased = erasing.found(named(shared), last.number(), &image).next().is_some();
+    let holds_erased = erasing.found(id_and_keys(shared), last.number(), &image).next().is_some();
     Ok(holds_erased || may_note(shared)?)
 }
 
@@ -159,14 +159,14 @@ fn vacuum_once(
         if segment.number() == end.segment {
             image.truncate(end.offset as usize);
         }
-        alive.note(named(shared), segment.number(), &image);
-        noted.look(named(shared), segment.number(), &image, segment.number() < end.segment);
+        alive.note(id_and_keys(shared), segment.number(), &image);
+        noted.look(id_and_keys(shared), segment.number(), &image, segment.number() < end.segment);
         if shared.directory.keys.is_some() && !erasing.is_empty() {
-            salts.extend(erasing.found(named(shared), segment.number(), &image).flatten());
+            salts.extend(erasing.found(id_and_keys(shared), segment.number(), &image).flatten());
         }
         progress.report(done as u64, total);
     }
-    // The keys of what is erased go before its bytes, which the file system may keep.
+    // Salts of erased records are overwritten first, since the file system may keep the replaced bytes.
     shared.directory.keys.shred(salts)?;
     let noted = noted.conversations();
     let reserve = |records| reserve(shared, records);
@@ -214,12 +214,12 @@ fn vacuum_once(
     if !replacements.is_empty() {
         let state = renewed(shared, &segments, end, &replacements)?;
         checkpointer::write_ahead(shared, &state);
-        // The salt of what was erased meanwhile has a mark of the key of before.
+        // A salt that was erased meanwhile has the mark of the old key, so that the new files do not fit it.
         let cuts = options.epoch.map(|_| cuts);
         replace(shared, &replacements, (report.noted > 0, cuts), state)?;
     }
-    // A writer may have been about to write a checkpoint of the old segments. Also, what a checkpoint holds need not stay
-    // in memory.
+    // A writer may be about to write a checkpoint of the old segments. Besides, the contents of a checkpoint need not
+    // stay in memory.
     if !erasing.is_empty() {
         checkpointer::renew(shared)?;
     } else if !replacements.is_empty() {
@@ -234,7 +234,7 @@ fn cuts(state: &State) -> usize {
     state.conversations().map(|one| one.erased.cuts().len()).sum()
 }
 
-fn named(shared: &Shared) -> (StoreId, &Keys) {
+fn id_and_keys(shared: &Shared) -> (StoreId, &Keys) {
     (shared.directory.id, &shared.directory.keys)
 }
 
@@ -277,12 +277,12 @@ pub(crate) fn erased_content(shared: &Shared) -> Result<u64, StoreError> {
         if segment.number() == end.segment {
             image.truncate(end.offset as usize);
         }
-        found += erasing.found(named(shared), segment.number(), &image).count() as u64;
+        found += erasing.found(id_and_keys(shared), segment.number(), &image).count() as u64;
     }
     Ok(found)
 }
 
-/// Removes what an interrupted vacuum left. The lease is held, so none is under way.
+/// Removes the files of an interrupted vacuum. The caller holds the lease, so none is under way.
 pub(crate) fn remove_leftovers(shared: &Shared) -> Result<(), StoreError> {
     checkpointer::remove_ahead(shared);
     let log = shared.directory.log();
@@ -324,7 +324,7 @@ fn replace(
         lock.release();
         return Ok(());
     }
-    // Odd while files are being replaced: if this process dies here, the next writer makes it even again.
+    // The generation is odd while files are being replaced. If this process dies here, the next writer makes it even.
     let during = Durable { generation: before.generation.wrapping_add(1), ..before };
     shared.tell(during);
     let renamed = replacements.iter().rev().try_for_each(|Replacement { number, file }| {

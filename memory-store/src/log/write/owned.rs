@@ -116,8 +116,8 @@ impl Owned {
     }
 }
 
-/// True if a store whose `FORMAT` says that it is not encrypted needs its keys: `FORMAT` is of before it was encrypted.
-/// Frames show that, and not the files of keys, which may be of before the store was decrypted.
+/// True if a store needs keys though its `FORMAT`, which is older than the encryption, says that it is not encrypted.
+/// Frames show that; files of keys do not, since they may be left over from before a decryption.
 pub(crate) fn needs_keys(media: &dyn Media, path: &Path, id: StoreId) -> Result<bool, StoreError> {
     let is_settled = keys::is_settled(media, path, id);
     let log = path.join(LOG);
@@ -137,7 +137,7 @@ pub(crate) fn needs_keys(media: &dyn Media, path: &Path, id: StoreId) -> Result<
     Ok(false)
 }
 
-/// The error for a store whose `FORMAT` is of before it was encrypted.
+/// Error for a store whose `FORMAT` is older than its encryption.
 pub(crate) fn of_before(path: &Path) -> StoreError {
     let why = "it says that the store is not encrypted, and KEYRING holds the keys of an encrypted one: it is of before \
                `memory encrypt`. Nothing was changed. `memory encrypt` with the key of the store writes it again";

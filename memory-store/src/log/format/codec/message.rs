@@ -205,7 +205,7 @@ impl<'a> MessageRecord<'a> {
         Ok(ErasedMessage { role: role(self.head.role)?, at: Timestamp::from_millis(self.head.at), left })
     }
 
-    /// The whole record of what stays of the message, its key recognized by a hash with this salt.
+    /// The whole record that is left of the message; this salt hashes its key.
     pub(crate) fn erased_record(&self, salt: ErasureId) -> Result<Vec<u8>, CodecError> {
         let key = self.key().and_then(|key| MessageKey::new(key).ok());
         let erased = self.erased()?;
@@ -215,7 +215,7 @@ impl<'a> MessageRecord<'a> {
         Ok(record)
     }
 
-    /// Salt and leaf alone.
+    /// Only salt and leaf.
     pub(crate) fn proof(&self) -> NodeProof {
         NodeProof { salt: *self.head.salt, leaf: Hash::from_bytes(*self.head.leaf) }
     }

@@ -151,8 +151,8 @@ impl Backup<'_> {
     }
 }
 
-/// A file of a backup that shows that not all of the backup opens, and why: with the key, every record is opened; without
-/// it, every one must have a salt and a key of its epoch.
+/// A file of a backup that does not open, and the reason. With the key every record is opened; without it every record
+/// must have a salt and a key of its epoch.
 pub(super) fn fault(
     media: &dyn Media,
     dir: &Path,

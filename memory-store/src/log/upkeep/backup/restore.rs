@@ -86,7 +86,7 @@ pub fn backup_taken(backup: impl AsRef<Path>) -> Result<Option<Timestamp>, Rescu
     Ok(Manifest::read(&Disk, backup.as_ref())?.map(|manifest| manifest.taken))
 }
 
-/// True if a directory has the backup of an encrypted store. Only the manifest is read.
+/// True if a directory holds the backup of an encrypted store. Only the manifest is read.
 ///
 /// # Errors
 /// As for [`backup_taken`].

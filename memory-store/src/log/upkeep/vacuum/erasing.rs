@@ -36,7 +36,7 @@ pub(super) struct Erasing {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Kept,
-    /// This record, which is not encrypted, stands in its place.
+    /// Replaced by this plain record, which the caller encrypts.
     Replaced(Vec<u8>),
     LeftOut,
 }
@@ -57,7 +57,7 @@ impl Erasing {
         self.erased.is_empty()
     }
 
-    /// The records of a segment that hold erased content: what the salt of each is overwritten with, if it has one.
+    /// Records of a segment that hold erased content: for each its grave, if it has a salt.
     pub(super) fn found<'a>(
         &'a self,
         (store, keys): (StoreId, &'a Keys),
@@ -110,7 +110,7 @@ impl Erasing {
     }
 
     fn erased_message(&self, message: &MessageRecord<'_>, erased: Option<&Erased>) -> Result<Vec<u8>, CodecError> {
-        // A message may have been erased through a fork alone, if its own conversation is damaged.
+        // A message may have been erased only through a fork, if its own conversation is damaged.
         message.erased_record(erased.and_then(Erased::salt).unwrap_or(ErasureId::from_bytes([0; 16])))
     }
 

@@ -17,7 +17,7 @@ use crate::log::{
     state::{State, conversation::Conversation},
 };
 
-/// Conversations all of whose messages may become notes, while the log is read.
+/// Conversations whose messages may all become notes, narrowed down while the log is read.
 ///
 /// Segments are replaced one by one, from the last to the first, and the power may fail in between. So the segment that
 /// begins a conversation must show that its messages are notes.
@@ -57,7 +57,7 @@ impl Noted {
         self.0.is_empty()
     }
 
-    /// Looks at a segment. Conversations with anything else in it remain as they are.
+    /// Reads a segment, and drops the conversations with anything else in it.
     pub(super) fn look(&mut self, (store, keys): (StoreId, &Keys), segment: u32, image: &[u8], is_sealed: bool) {
         if self.is_empty() {
             return;
@@ -103,8 +103,8 @@ impl Noted {
     }
 }
 
-/// The record that stands in the place of one of such a conversation; `None` where it is left out. `before` counts the
-/// nodes before it.
+/// Replacement of a record of such a conversation; `None` if the record is left out. `before` counts the nodes before
+/// the record.
 pub(super) fn renoted(body: &[u8], before: &mut u64) -> Result<Option<Vec<u8>>, CodecError> {
     match codec::decode(body)? {
         Record::Message(message) => {

@@ -165,7 +165,7 @@ struct Rewriter<'s> {
     store: StoreId,
     segment: &'s Segment,
     bytes: Vec<u8>,
-    /// Log sequence numbers without a frame, that were not written yet: the first, and how many.
+    /// Run of log sequence numbers that still lack a frame: the first, and their number.
     filler: Option<(u64, u64)>,
 }
 
