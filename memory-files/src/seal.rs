@@ -1,4 +1,4 @@
-//! Keys, and sealing of bytes: XChaCha20-Poly1305 under keys that HKDF derives.
+//! Keys, and sealing of bytes: XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under keys that HKDF (RFC 5869) derives.
 
 use std::{
     collections::BTreeMap,
@@ -6,9 +6,12 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
-use hkdf::Hkdf;
-use sha2::Sha256;
+use chacha20::{R20, hchacha};
+use ring::{
+    aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, Tag, UnboundKey},
+    error::Unspecified,
+    hkdf::{HKDF_SHA256, Prk, Salt},
+};
 use zeroize::Zeroize;
 
 /// Bytes of a nonce. They are random: two of 2⁸⁰ nonces of 24 bytes are equal with a probability below 2⁻³², however
@@ -51,19 +54,31 @@ impl SealKey {
     /// Encrypts `bytes` in place, bound to `place`; returns the tag. A nonce is used once.
     #[must_use]
     pub fn seal(&self, nonce: &[u8; NONCE], place: &[u8], bytes: &mut [u8]) -> [u8; TAG] {
-        let sealed = self.cipher().encrypt_inout_detached(nonce.into(), place, bytes.into());
+        let sealed = self
+            .cipher(nonce)
+            .and_then(|(cipher, nonce)| cipher.seal_in_place_separate_tag(nonce, Aad::from(place), bytes));
         // Sealing fails for more bytes than a stream has, 256 GiB. A tag of zeros then opens nothing.
-        sealed.map_or([0; TAG], Into::into)
+        let mut tag = [0; TAG];
+        sealed.into_iter().for_each(|sealed| tag.copy_from_slice(sealed.as_ref()));
+        tag
     }
 
-    /// Decrypts `bytes` in place; `false`, and the bytes as they were, if they are not what was sealed at `place`.
+    /// Decrypts `bytes` in place; `false` if they are not what was sealed at `place`, and then they are of no use.
     #[must_use]
     pub fn open(&self, nonce: &[u8; NONCE], place: &[u8], bytes: &mut [u8], tag: &[u8; TAG]) -> bool {
-        self.cipher().decrypt_inout_detached(nonce.into(), place, bytes.into(), tag.into()).is_ok()
+        let opened = self.cipher(nonce).and_then(|(cipher, nonce)| {
+            cipher.open_in_place_separate_tag(nonce, Aad::from(place), Tag::from(*tag), bytes, 0..).map(drop)
+        });
+        opened.is_ok()
     }
 
-    fn cipher(&self) -> XChaCha20Poly1305 {
-        XChaCha20Poly1305::new((&self.0).into())
+    /// The cipher under the key that HChaCha20 makes of the first part of the nonce, and the rest of the nonce.
+    fn cipher(&self, nonce: &[u8; NONCE]) -> Result<(LessSafeKey, Nonce), Unspecified> {
+        let [first @ .., a, b, c, d, e, f, g, h] = *nonce;
+        let mut key = hchacha::<R20>((&self.0).into(), (&first).into());
+        let cipher = UnboundKey::new(&CHACHA20_POLY1305, &key).map(LessSafeKey::new);
+        key.zeroize();
+        Ok((cipher?, Nonce::assume_unique_for_key([0, 0, 0, 0, a, b, c, d, e, f, g, h])))
     }
 }
 
@@ -81,20 +96,20 @@ impl fmt::Debug for SealKey {
 
 /// A key from which many others are derived, with the first step of HKDF done once.
 #[derive(Clone)]
-pub struct Deriving(Hkdf<Sha256>);
+pub struct Deriving(Prk);
 
 impl Deriving {
     /// Derivation from `key`.
     #[must_use]
     pub fn of(key: &SealKey) -> Self {
-        Self(Hkdf::new(None, &key.0))
+        Self(Salt::new(HKDF_SHA256, &[]).extract(&key.0))
     }
 
     /// The key for the purpose that the parts name together.
     #[must_use]
     pub fn derive(&self, purpose: &[&[u8]]) -> SealKey {
         let mut key = [0; 32];
-        let derived = self.0.expand_multi_info(purpose, &mut key);
+        let derived = self.0.expand(purpose, HKDF_SHA256).and_then(|derived| derived.fill(&mut key));
         debug_assert!(derived.is_ok(), "HKDF gives up to 8160 bytes");
         SealKey(key)
     }
