@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{self, BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -34,7 +34,14 @@ fn holding(dir: &Path, text: &str) -> Vec<String> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(holding(&path, text));
-        } else if fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+            continue;
+        }
+        // The background of an open memory replaces files.
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            read => read.unwrap(),
+        };
+        if bytes.windows(text.len()).any(|window| window == text.as_bytes()) {
             found.push(path.display().to_string());
         }
     }

@@ -38,7 +38,9 @@ fn a_question_that_is_found_is_recalled_with_its_answer() {
     let answer = recall(&by_words(&store), "Who said Atrium for two nights?", |request| request.max_tokens = 900);
     assert_eq!(runs(&answer), ["41-42"]);
     let dear = recalled(&store, |request| (request.limit, request.max_tokens) = (1, 500));
-    assert_eq!(runs(&dear), ["41"], "18 tokens are more than a 50th of 500");
+    assert_eq!(runs(&dear), ["41-42"], "18 tokens are more than a 50th of 500, and are left");
+    let full = recalled(&store, |request| (request.limit, request.max_tokens) = (1, 30));
+    assert_eq!(runs(&full), ["41"], "18 tokens are not left");
 }
 
 #[test]
