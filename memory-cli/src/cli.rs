@@ -75,7 +75,7 @@ enum Command {
     /// their summaries and views. What is said in one of the two from then on is not in the other. The vectors and
     /// words that recall caches are made again for the new one.
     Fork(fork::Args),
-    /// Keep a message word for word in every view that it fits, or no longer
+    /// Pin a message, so that views show it verbatim, or unpin it
     Pin(pin::Args),
     /// Show, add and remove the tags of a conversation
     Tag(tag::Args),
@@ -138,11 +138,11 @@ enum Command {
     Quarantine(quarantine::Args),
     /// Print who or what messages or a summary come from, and what they were made from
     Provenance(quarantine::ProvenanceArgs),
-    /// Encrypt the store in place, or give an encrypted one another key or new ones
+    /// Encrypt the store in place, or change the keys of an encrypted one
     ///
     /// Bodies, names, tags, metadata, vectors, words and every other cache are encrypted. The key is that of --key-file,
-    /// --key-command, MEMORY_KEY or MEMORY_PASSPHRASE, and every other command takes it from there, too. Interrupted, it
-    /// is completed by the next command that opens the store. docs/privacy.md says what this protects.
+    /// --key-command, MEMORY_KEY or MEMORY_PASSPHRASE, and every other command takes it from there, too. If interrupted,
+    /// the next command that opens the store completes it. docs/privacy.md says what this protects.
     Encrypt(encrypt::Args),
     /// Decrypt the store in place
     Decrypt(encrypt::DecryptArgs),
@@ -163,7 +163,7 @@ enum Command {
     Index(index::Args),
     /// Show what is stored and what compression saves
     Stats(stats::Args),
-    /// Read everything again, hash it again, and report what is whole
+    /// Read and hash everything again, and report damage
     Verify(verify::Args),
     /// Report what is damaged, what is whole and what to do, and save what is whole
     Doctor(doctor::Args),

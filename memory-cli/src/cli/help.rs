@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str], &[&str]); 8] = [
 ];
 
 /// Heading of the commands that others replace.
-const OLD: &str = "Older names, which go on working (list, show --state, set, erase)";
+const OLD: &str = "Older names, which still work (list, show --state, set, erase)";
 
 /// The command, whose help has its first subcommands in groups.
 pub(super) fn grouped(command: Command) -> Command {

@@ -173,7 +173,7 @@ const CASES: &[Case] = &[
     }),
     ("note", |store| {
         succeed(store, &["note", "--conversation", HIDDEN_NAME, "1", "--name", H], false);
-        refused(store, &["note", "--conversation", H, "1"]);
+        refused(store, &["note", "--conversation", HIDDEN_NAME, H]);
     }),
     ("append", |store| {
         succeed(store, &["append", "--conversation", HIDDEN_NAME, "--speaker", H, H], false);

@@ -192,12 +192,12 @@ impl fmt::Display for Notice {
         match self {
             Self::NoRetriever => f.write_str("this memory has no retriever"),
             Self::ViewErased => f.write_str(
-                "it showed what was erased since: it is written out without that and without its question, and cannot be \
+                "it showed messages that were erased since: they and its question are left out, so that it cannot be \
                  compared with what was shown",
             ),
             Self::ViewDisabled { nodes } => {
                 let runs: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-                write!(f, "it showed what is disabled now, of messages {}: this is as it was shown then", runs.join(", "))
+                write!(f, "it shows messages {}, which are disabled now, as it did then", runs.join(", "))
             }
             Self::EmptyQuestion => f.write_str("nothing is recalled for an empty question"),
             Self::NothingLikely { best_percent } => {
@@ -238,8 +238,8 @@ impl fmt::Display for Notice {
             ),
             Self::NotShown { conversation, node } => write!(
                 f,
-                "this was not shown: it is what would have been shown after message {node} of `{conversation}`, made now \
-                 with the summaries of now"
+                "no model was shown this: it is the prompt after message {node} of `{conversation}`, made with the summaries \
+                 of now"
             ),
             Self::FellBack { strategy, answered_by: Some(by), why } => {
                 write!(f, "{strategy} failed, and {by} answered in its place: {why}")
@@ -329,11 +329,11 @@ mod tests {
             Notice::NoRetriever => ("no-retriever", "this memory has no retriever"),
             Notice::ViewErased => (
                 "view-erased",
-                "it showed what was erased since: it is written out without that and without its question, and cannot be \
+                "it showed messages that were erased since: they and its question are left out, so that it cannot be \
                  compared with what was shown",
             ),
             Notice::ViewDisabled { .. } => {
-                ("view-disabled", "it showed what is disabled now, of messages 1-3: this is as it was shown then")
+                ("view-disabled", "it shows messages 1-3, which are disabled now, as it did then")
             }
             Notice::EmptyQuestion => ("empty-question", "nothing is recalled for an empty question"),
             Notice::FilterAdmitsNone { .. } => ("filter-admits-none", "the filter lets none of 3 messages through"),
@@ -372,8 +372,7 @@ mod tests {
             }
             Notice::NotShown { .. } => (
                 "not-shown",
-                "this was not shown: it is what would have been shown after message 7 of `talk`, made now with the \
-                 summaries of now",
+                "no model was shown this: it is the prompt after message 7 of `talk`, made with the summaries of now",
             ),
             Notice::FellBack { answered_by: Some(_), .. } => {
                 ("fell-back", "mine 2 failed, and spans 4 answered in its place: disk full")

@@ -140,8 +140,8 @@ const NO_PASSPHRASE: &str =
 
 const CHANGED: &str = "it was encrypted or decrypted since it was opened: open it again";
 
-const RELOCKED: &str = "it got new keys that another key or passphrase locks since it was opened: restart this program \
-                        with the new key";
+const RELOCKED: &str =
+    "its keys were replaced and locked with another key or passphrase: restart this program with that one";
 
 /// The error for an encrypted store without its key.
 pub(crate) fn missing(store: &Path) -> StoreError {

@@ -139,8 +139,8 @@ pub(crate) fn needs_keys(media: &dyn Media, path: &Path, id: StoreId) -> Result<
 
 /// Error for a store whose `FORMAT` is older than its encryption.
 pub(crate) fn of_before(path: &Path) -> StoreError {
-    let why = "it says that the store is not encrypted, and KEYRING holds the keys of an encrypted one: it is of before \
-               `memory encrypt`. Nothing was changed. `memory encrypt` with the key of the store writes it again";
+    let why = "it is older than the store's encryption: it says that the store is in clear, and KEYRING holds its keys. \
+               Nothing was changed. `memory encrypt` with the store's key writes it again";
     StoreError::Damaged { place: Place::from(path.join(FORMAT_FILE)).offset(0), why: why.to_owned() }
 }
 
