@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use memory_core::{DISABLED, ERASED, Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
-use memory_strategies::{Ended, Speaker};
+use memory_strategies::{Ended, StandingKind, StandingLine};
 
 use super::writing::{CHUNK, Writer, dated, is_of_a_lost_message};
-use crate::{MemoryError, prompt::learning, render};
+use crate::{MemoryError, learned::Learned, prompt::learning, render, snapshot_cache::Snapshot};
 
 /// Most bytes of a message that is read again; a longer one is represented by its SUMMARY. So the sources of a META
 /// stay bounded, and one long text does not outweigh a group of short ones.
 const LONGEST_READ_AGAIN: usize = 8 << 10;
+/// Messages after those of a summary in which a change may be about one of its sentences.
+const SOON: u64 = 128;
 /// Messages in memory at once, whatever their length.
 const AT_ONCE: usize = 8;
 
@@ -59,18 +61,37 @@ impl Writer<'_> {
         Ok(sources.collect())
     }
 
-    /// The sentences of the messages under summaries that were changed after their summary was written.
+    /// The sentences under summaries that messages under later ones changed: decisions that another one replaced, and
+    /// whatever a change soon after the summary's messages is about.
     async fn ended(&self, children: &[Summary]) -> Result<Ended, MemoryError> {
-        let mut said = Vec::new();
-        let nodes: Vec<_> = children.iter().flat_map(|child| child.body.span.iter()).map(NodeRange::single).collect();
+        let Some(span) = children.iter().map(|child| child.body.span).reduce(NodeRange::hull) else {
+            return Ok(Ended::default());
+        };
+        let snapshot = Snapshot::read(self.ports, self.conversation).await?;
+        let Learned { lines, changes, speakers, .. } =
+            learning::learned(self.ports, self.conversation, &snapshot).await?;
+        let mut ended = Ended::among(speakers.iter().map(String::as_str));
+        let of_span = lines.from(span.first()).take_while(|line| line.node <= span.last());
+        let is_replaced = |line: &&StandingLine| {
+            let by = line.first_replaced_by().filter(|(by, _)| *by <= span.last());
+            by.is_some() && line.standing.kind == StandingKind::Decision
+        };
+        let replaced: Vec<_> = of_span.filter(is_replaced).collect();
+        let nodes: Vec<_> = replaced.iter().map(|line| NodeRange::single(line.node)).collect();
         self.read_each(&nodes, CHUNK, |node| {
-            if learning::speaks(node) && is_short(node) {
-                let is_model = !matches!(learning::speaker(&node.message), Some(Speaker::User | Speaker::Person));
-                said.push((node.message.speaker_or_role().to_owned(), is_model, dated(node, &node.message.text())));
+            let text = node.message.text();
+            for line in replaced.iter().filter(|line| line.node == node.id) {
+                ended.add(&dated(node, line.standing.said_in(&text)));
             }
         })
         .await?;
-        Ok(Ended::of(said.iter().map(|(speaker, is_model, text)| (speaker.as_str(), *is_model, text.as_str()))))
+        for child in children {
+            let last = child.body.span.last();
+            let soon = last.get().saturating_add(SOON).min(span.last().get());
+            let later = changes.iter().filter(|(by, _)| (last.get() + 1..=soon).contains(&by.get()));
+            ended.add_changed_of(&child.body.text, later.map(|(_, sentence)| sentence.as_str()));
+        }
+        Ok(ended)
     }
 
     /// Reads nodes that are not hidden, so many at once.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, SourceClass, plan::Tree};
-use memory_strategies::{Speaker, StandingLines, standing};
+use memory_strategies::{Speaker, changing, standing};
 
 use crate::{MadeOf, MemoryError, learned::Learned, ports::Ports, snapshot_cache::Snapshot};
 
@@ -30,7 +30,7 @@ pub(crate) async fn learned(
         let read = ports.store.readable_nodes(conversation, run).await?;
         for node in read.nodes.iter().filter(|node| speaks(node)) {
             let text = node.message.text();
-            add(&mut learned.lines, node, &text);
+            add(&mut learned, node, &text);
             if node.id.get() > in_a_row {
                 Arc::make_mut(&mut learned.links).add(node, &text);
             }
@@ -74,17 +74,27 @@ fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
 }
 
 /// Adds the lines of a message. A tool's answer and an application's instruction have none.
-fn add(lines: &mut StandingLines, node: &Node, text: &str) {
+fn add(learned: &mut Learned, node: &Node, text: &str) {
     let message = &node.message;
+    let name = message.speaker_or_role();
+    if !learned.speakers.contains(name) {
+        Arc::make_mut(&mut learned.speakers).insert(name.to_owned());
+    }
     let Some(speaker) = speaker(message) else { return };
     if speaker == Speaker::Model {
-        lines.note_model();
+        learned.lines.note_model();
     }
     let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
     if message.keep_out_of_summaries || is_tool {
         return;
     }
-    lines.add(node.id, message.speaker_or_role(), standing(text, speaker));
+    learned.lines.add(node.id, name, standing(text, speaker));
+    if speaker != Speaker::Model {
+        let changes: Vec<_> = changing(text).into_iter().map(|sentence| (node.id, sentence.to_owned())).collect();
+        if !changes.is_empty() {
+            Arc::make_mut(&mut learned.changes).extend(changes);
+        }
+    }
 }
 
 /// Who speaks in a message; `None` for a tool and an application.

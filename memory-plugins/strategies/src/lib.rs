@@ -62,7 +62,7 @@ pub use said::said;
 pub use sentences::sentences;
 pub use spans::Spans;
 pub use spoken::sentence_at;
-pub use standing::{Ended, Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};
+pub use standing::{Ended, Speaker, Standing, StandingKind, StandingLine, StandingLines, changing, standing};
 pub use subjects::{Subject, Subjects, matter};
 pub use title::{has_matter, is_small_talk, title};
 

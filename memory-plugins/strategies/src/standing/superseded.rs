@@ -28,12 +28,22 @@ pub(crate) struct Said<'a> {
 /// Maximum earlier sentences that a change is compared with.
 const COMPARED: usize = 512;
 
+/// Separator of the parts of a summary.
+const PARTS: &str = " | ";
+
 /// A sentence that may be changed later.
 struct Stated {
     index: usize,
     message: usize,
     things: Vec<u64>,
     figures: Vec<u64>,
+}
+
+impl Stated {
+    fn of(index: usize, message: usize, sentence: &Sentence<'_>) -> Self {
+        let figures = sentence.words.iter().filter(|word| is_value(word)).map(|word| word.key).collect();
+        Self { index, message, things: things(&sentence.words), figures }
+    }
 }
 
 /// For each sentence, true if a later one of a person changes it: "We use Redis", "Scratch Redis, we use RabbitMQ".
@@ -74,8 +84,7 @@ pub(crate) fn superseded(said: &[Said<'_>]) -> Vec<bool> {
                 }
             }
         }
-        let figures = sentence.words.iter().filter(|word| is_value(word)).map(|word| word.key).collect();
-        before.push_back(Stated { index, message: one.message, things: things(&sentence.words), figures });
+        before.push_back(Stated::of(index, one.message, &sentence));
         if before.len() > COMPARED {
             before.pop_front();
         }
@@ -91,24 +100,44 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Changed sentences of the messages of a span, given in order: speaker's name or role, true for a model, and text.
+    /// Changed sentences of a conversation with these speakers, by name or role.
     #[must_use]
-    pub fn of<'a>(messages: impl IntoIterator<Item = (&'a str, bool, &'a str)>) -> Self {
-        let (mut said, mut speakers) = (Vec::new(), HashSet::new());
-        for (message, (speaker, is_of_model, text)) in messages.into_iter().enumerate() {
-            speakers.insert(speaker.to_owned());
-            let sentences = spoken_lines(text).flat_map(|line| whole_sentences(line.text));
-            said.extend(sentences.map(|text| Said { text, message, is_of_model }));
+    pub fn among<'a>(speakers: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { sentences: HashSet::new(), speakers: speakers.into_iter().map(str::to_owned).collect() }
+    }
+
+    /// Adds a changed sentence.
+    pub fn add(&mut self, sentence: &str) {
+        self.sentences.insert(keys(sentence));
+    }
+
+    /// Adds the sentences of a summary that later ones of persons, as [`changing`] finds them, change.
+    pub fn add_changed_of<'a>(&mut self, summary: &str, by: impl IntoIterator<Item = &'a str>) {
+        let mut before: VecDeque<Stated> = VecDeque::new();
+        let mut texts = Vec::new();
+        for (message, part) in summary.split(PARTS).enumerate() {
+            for text in whole_sentences(self.without_name(part).1) {
+                before.push_back(Stated::of(texts.len(), message, &Sentence::of(text)));
+                texts.push(text);
+            }
         }
-        let over = said.iter().zip(superseded(&said)).filter(|(_, over)| *over);
-        Self { sentences: over.map(|(said, _)| keys(said.text)).collect(), speakers }
+        for sentence in by {
+            for index in changed(&Sentence::of(sentence), usize::MAX, &before) {
+                self.sentences.extend(texts.get(index).map(|text| keys(text)));
+            }
+        }
+    }
+
+    /// A part of a summary, and the name of its speaker before it.
+    fn without_name<'a>(&self, part: &'a str) -> (Option<&'a str>, &'a str) {
+        let named = part.split_once(": ").filter(|(name, _)| self.speakers.contains(*name));
+        named.map_or((None, part), |(name, said)| (Some(name), said))
     }
 
     /// The text of a summary over the messages without these sentences. Its parts are separated by ` | `, and begin
     /// with the name of their speaker where that changes.
     #[must_use]
     pub fn left_out_of(&self, summary: &str) -> String {
-        const PARTS: &str = " | ";
         if self.sentences.is_empty() {
             return summary.to_owned();
         }
@@ -116,8 +145,7 @@ impl Ended {
         // Name of a part that is left out, for the next one of its speaker.
         let mut name = None;
         for part in summary.split(PARTS) {
-            let named = part.split_once(": ").filter(|(name, _)| self.speakers.contains(*name));
-            let (own, said) = named.map_or((None, part), |(name, said)| (Some(name), said));
+            let (own, said) = self.without_name(part);
             name = own.or(name);
             let sentences: Vec<_> = whole_sentences(said).collect();
             let standing: Vec<_> =
@@ -132,6 +160,24 @@ impl Ended {
     }
 }
 
+/// Sentences of a person's message that change what was said before.
+#[must_use]
+pub fn changing(text: &str) -> Vec<&str> {
+    let sentences = spoken_lines(text).flat_map(|line| whole_sentences(line.text));
+    sentences.filter(|text| !asks(text) && is_change(&Sentence::of(text))).collect()
+}
+
+/// True if a sentence changes what was said before.
+fn is_change(sentence: &Sentence<'_>) -> bool {
+    let keys = &sentence.keys;
+    is_labelled_change(sentence.text)
+        || announcing::changes(keys) && decisions::decided(sentence).is_some()
+        || decisions::moves(sentence)
+        || announcing::goes_back(keys)
+        || decisions::corrects_value(sentence)
+        || announcing::takes_back(keys)
+}
+
 /// Indices of the earlier sentences that a sentence changes.
 fn changed(sentence: &Sentence<'_>, message: usize, before: &VecDeque<Stated>) -> Vec<usize> {
     let keys = &sentence.keys;
@@ -140,13 +186,7 @@ fn changed(sentence: &Sentence<'_>, message: usize, before: &VecDeque<Stated>) -
         // "Let's try GraphQL for a day. Hmm, I take that back": the sentence before.
         found.extend(before.back().filter(|last| last.message == message).map(|last| last.index));
     }
-    let is_change = is_labelled_change(sentence.text)
-        || announcing::changes(keys) && decisions::decided(sentence).is_some()
-        || decisions::moves(sentence)
-        || announcing::goes_back(keys)
-        || decisions::corrects_value(sentence)
-        || announcing::takes_back(keys);
-    if !is_change {
+    if !is_change(sentence) {
         return found;
     }
     let subject: KeySet = things(&sentence.words).into_iter().collect();
@@ -230,18 +270,14 @@ mod tests {
 
     #[test]
     fn a_summary_of_summaries_loses_what_was_ended() {
-        let said = [
-            "Launch date: I promised the board 12 May. Let's use SQLite for the store.",
-            "Decision: Postgres at Hetzner, gateway with a queue. Forget the SQLite file.",
-            "Login links are fine.",
-            "We have to move the launch to 2 June. Let's do (1): back to SQLite, on an SSD.",
-            "26 May it is. Final launch date, the board agreed this time.",
-        ];
         let summary = "user: Launch date: I promised the board 12 May. | Decision: Postgres at Hetzner, gateway with a \
-                       queue. | Login links are fine. | assistant: Ok. | user: We have to move the launch to 2 June. \
-                       Let's do (1): back to SQLite, on an SSD.";
-        let kept = "user: Login links are fine. | assistant: Ok. | user: Let's do (1): back to SQLite, on an SSD.";
-        let ended = Ended::of(said.map(|text| ("user", false, text)).into_iter().chain([("assistant", true, "Ok.")]));
+                       queue. | Login links are fine. | assistant: Ok. | user: Let's use SQLite, on an SSD.";
+        let kept = "user: Login links are fine. | assistant: Ok. | user: Let's use SQLite, on an SSD.";
+        let mut ended = Ended::among(["user", "assistant"]);
+        ended.add("Decision: Postgres at Hetzner, gateway with a queue.");
+        let later = changing("Fine. We have to move the launch to 2 June. Is that all?");
+        assert_eq!(later, ["We have to move the launch to 2 June."]);
+        ended.add_changed_of(summary, later);
         assert_eq!(ended.left_out_of(summary), kept);
     }
 
