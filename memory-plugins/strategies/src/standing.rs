@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub use lines::{StandingLine, StandingLines};
-pub use superseded::Ended;
+pub use superseded::{Ended, changing};
 pub(crate) use superseded::{Said, superseded};
 
 /// The kind of a standing statement.
@@ -85,6 +85,8 @@ pub struct Standing {
     names: Box<[u64]>,
     /// True if the statement takes back whatever was said shortly before: "scratch that".
     takes_back: bool,
+    /// True for a decision in the place of an earlier one that it does not name: "Let's switch to Redis."
+    turns: bool,
     /// True if the statement ends the last rule: "Forget that rule."
     ends_rule: bool,
     /// True for a revocation that names what stands instead: "No Postgres after all, MySQL."
@@ -110,6 +112,13 @@ impl Standing {
     pub fn sentence(&self, text: &str) -> u32 {
         let own = sentence_at(text, usize::try_from(self.at).unwrap_or(usize::MAX));
         if self.is_second { own + sentence_at(text, usize::MAX) } else { own }
+    }
+
+    /// The words of the statement in its text.
+    #[must_use]
+    pub fn said_in<'a>(&self, text: &'a str) -> &'a str {
+        let at = usize::try_from(self.at).unwrap_or(usize::MAX);
+        text.get(at..at.saturating_add(self.bytes.into())).unwrap_or_default()
     }
 }
 
@@ -325,7 +334,8 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     }
     if let Some(part) = decided(sentence) {
         let decision = statement(StandingKind::Decision, text, sentence, part, None)?;
-        return Some(Standing { is_told: decisions::is_told(sentence), ..decision });
+        let turns = decision.over.is_empty() && decisions::turns(sentence);
+        return Some(Standing { is_told: decisions::is_told(sentence), turns, ..decision });
     }
     if sentence.words.len() < FEWEST_WORDS {
         if decisions::answers(sentence) > 0 {
@@ -495,6 +505,7 @@ fn build(
         restored: announcing::restored(all).into(),
         changes: kind == StandingKind::Revocation || announcing::changes(all),
         takes_back: announcing::takes_back(all),
+        turns: false,
         negates: announcing::negates(inside),
         names: Box::default(),
         ends_rule: announcing::ends_rule(all),

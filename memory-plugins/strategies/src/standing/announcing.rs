@@ -47,7 +47,7 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
 /// Phrases that count only at the beginning of a sentence.
 const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[(
     StandingKind::Revocation,
-    "scrap | drop the | dropping | forget the | forget about | no need to | no need for | get rid of | scratch that | \
+    "scrap | drop the | dropping | forget the | forget about | forget what i said about | forget what we said about | no need to | no need for | get rid of | scratch that | \
      i take back | i take that back | i take it back | we take back | never mind | cancel | change of plan | change of plans | i changed my mind | i've changed my mind | we changed our minds | no longer | \
      not any more | not anymore | instead of",
 )];
@@ -127,7 +127,7 @@ phrase_lists! {
     /// Phrases that put something else in the place of a thing.
     GOES_BACK = "back to | instead of | scratch | scrap";
     /// Phrases before a thing that is over.
-    OVER = "scratch | scrap | dropping | forget about | no need to | no need for | get rid of | instead of | rather than | no longer | drop | cancel | moving off | take back | \
+    OVER = "scratch | scrap | dropping | forget about | forget what i said about | forget what we said about | no need to | no need for | get rid of | instead of | rather than | no longer | drop | cancel | moving off | take back | \
         not any more | statt | anstelle von | anstatt | à la place de | plutôt que | en vez de | en lugar de";
     /// Phrases at the beginning of a sentence before a thing that is over: "Forget the word limit."
     BEGINS_OVER = "forget the | drop the";
@@ -140,6 +140,8 @@ phrase_lists! {
         drop the rule | ignore that rule | ignore the rule | ignore this rule | scrap that rule | scrap the rule | \
         scratch that rule | cancel that rule | never mind that rule | never mind the rule | forget that instruction | \
         ignore that instruction | drop that instruction | vergiss die regel | vergiss diese regel";
+    /// Endings of what need not be done any more.
+    LEFT = "wieder lassen | jetzt lassen | bleiben lassen";
     /// Beginnings of what is to be kept in mind.
     REMEMBER = "please remember | remember | please remember that | remember that | please note | keep in mind | \
         please keep in mind | bitte merk dir";
@@ -288,9 +290,13 @@ pub(super) fn is_of_outputs(keys: &[u64]) -> bool {
     keys.iter().any(|key| OUTPUTS.contains(key))
 }
 
-/// Keys of the words of what a sentence allows again: "Emojis are fine now."
+/// Keys of the words of what a sentence allows again: "Emojis are fine now.", "Das mit brutto kannst du wieder lassen."
 pub(super) fn allowed(sentence: &Sentence<'_>) -> Vec<u64> {
     let keys = &sentence.keys;
+    if let Some(at) = keys.windows(2).position(|pair| pair == [key("kannst"), key("du")]) {
+        let is_let = LEFT.are_in(keys.get(at..).unwrap_or_default());
+        return keys.get(..at).filter(|_| is_let).unwrap_or_default().to_vec();
+    }
     let is = |at: usize, set: &KeySet| keys.get(at).is_some_and(|key| set.contains(key));
     let Some(verb) = keys.iter().position(|of| [key("are"), key("is")].contains(of)) else { return Vec::new() };
     let allows = is(verb + 1, &ALLOWED) && is(verb + 2, &AGAIN) && keys.len() == verb + 3;

@@ -21,11 +21,13 @@ phrase_lists! {
         i've chosen | i have chosen | we've chosen | we have chosen | i opted | we opted | we stay with | \
         we're staying with | we'll stay with | we stick with | we're sticking with | we'll stick with | we change it | \
         let's change it | i switched to | we switched to | we're switching to | let's switch to | we're moving to | \
+        we'll switch to | we've gone for | we have gone for | i've gone for | we're going for | i'm going for | \
+        wir gehen doch auf | gehen wir doch auf | wir wechseln auf | wir wechseln zu | wir nehmen doch | \
         we signed off on | the decision is | the final decision is | i made up my mind on | it was decided | wir haben beschlossen | \
         wir haben entschieden | wir haben uns entschieden | ich habe entschieden | ich habe mich entschieden | \
         wir nehmen | nehmen wir | wir bleiben bei | wir bleiben erst mal bei | bleiben wir bei | on a décidé | nous avons décidé | hemos decidido | he decidido";
     /// Phrases of use, which state a decision if a name follows: "We use Redis for the queue."
-    USED = "we're dropping | we are dropping | we use | we'll use | we will use | let's use | we take | we'll take | we will take | let's take | \
+    USED = "we're dropping | we are dropping | we use | we'll use | we will use | let's use | we take | we're taking | we are taking | we'll take | we will take | let's take | \
         we keep | we stay at | we'll stay at | we will stay at | we're staying at | let's do | let's run | \
         let's keep | let's start with | let's book | let's rent | let's call it | wir verwenden | wir nutzen";
     /// Phrases at the beginning of a sentence that put something away, for which another thing may follow.
@@ -66,6 +68,8 @@ phrase_lists! {
         if legal | depending on | as long as | assuming | in case | falls | sofern";
     /// Phrases before a reason, which is no subject.
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
+    /// Phrases of a choice in the place of an earlier one, which may be left unnamed.
+    TURNS = "switch to | switching to | after all | gone for | gehen doch | nehmen doch | gehen wir doch | nehmen wir doch";
     /// Phrases that put something in the place of another thing.
     INSTEAD = "instead | instead of | rather than | statt | anstatt | stattdessen";
     /// Phrases before the old thing of a switch.
@@ -176,6 +180,13 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
 /// True for an idiom, and for something done once: "I decided to learn the harp once."
 fn is_story(sentence: &Sentence<'_>) -> bool {
     IDIOMS.are_in(&sentence.keys) || sentence.keys.last() == Some(&key("once"))
+}
+
+/// True for a choice that stands in the place of an earlier one without naming it: "Let's switch to Redis.", "We're
+/// taking Two Brothers now."
+pub(super) fn turns(sentence: &Sentence<'_>) -> bool {
+    let last = sentence.keys.last();
+    TURNS.are_in(&sentence.keys) || [key("instead"), key("now")].iter().any(|end| last == Some(end))
 }
 
 /// True for a sentence about a past year: "It was decided in 1949 that Bonn would be the capital."

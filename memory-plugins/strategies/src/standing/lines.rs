@@ -20,6 +20,10 @@ const FRAME: usize = 3;
 const DENIED: usize = 10;
 /// Maximum distance in messages to which "I take that back" applies.
 const NEAR: u64 = 4;
+/// Most words of a doubt beyond those of what it doubts.
+const OTHERS: usize = 2;
+/// Messages within which a choice may turn the only decision before it.
+const FAR: u64 = 40;
 /// Node after which a conversation without a model is a meeting.
 const MEETING: u64 = 40;
 /// Nodes after which the weight of a decision is halved.
@@ -192,9 +196,22 @@ impl StandingLines {
 
     /// Chunk and place of the last statement, if a line takes it back without naming it.
     fn taken_back_by(&self, line: &StandingLine) -> Option<(usize, usize)> {
-        let older = self.places().rev().skip_while(|(_, other)| other.node > line.node).take(COMPARED);
-        let mut older = older.filter(|(_, older)| older.replaced.is_none());
-        older.find(|(_, older)| line.takes_back(older)).map(|(place, _)| place)
+        let older = || {
+            let older = self.places().rev().skip_while(|(_, other)| other.node > line.node).take(COMPARED);
+            older.filter(|(_, older)| older.replaced.is_none())
+        };
+        if let Some((place, _)) = older().find(|(_, older)| line.takes_back(older)) {
+            return Some(place);
+        }
+        // "Let's switch to Redis" is certain only about the one decision before it.
+        let is_turned = |(_, older): &((usize, usize), &StandingLine)| {
+            line.standing.turns
+                && older.standing.kind == StandingKind::Decision
+                && line.node.get() - older.node.get() <= FAR
+                && line.place() > older.place()
+        };
+        let mut turned = older().filter(is_turned);
+        turned.next().filter(|_| turned.next().is_none()).map(|(place, _)| place)
     }
 
     /// Chunks and places of the statements that had ended what a line restores.
@@ -412,7 +429,9 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     // A doubt names the whole subject, two words of it, or the name in it: "Tom declined."
     let has_name = new.around.iter().any(|term| old.names.contains(term)) && old.terms.len() <= 2;
     let is_all = named == old.terms.len() || named > 1 && 2 * named >= old.terms.len() || has_name;
-    let is_doubted = new.kind == StandingKind::Revocation && shared > 0 && is_all;
+    // "The Exchange doesn't allow outside catering" says something else about it.
+    let is_about_all = new.around.len() <= shared + OTHERS;
+    let is_doubted = new.kind == StandingKind::Revocation && shared > 0 && is_all && is_about_all;
     let is_same_kind = new.kind == old.kind || new.kind == StandingKind::Revocation && is_own;
     if may_be_over && named > 0 && (is_over && is_same_kind || is_changed || is_doubted) {
         return true;

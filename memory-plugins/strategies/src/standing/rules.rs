@@ -7,6 +7,7 @@ use super::sentence::Sentence;
 use crate::{
     phrases::{Phrases, phrase_lists, word_lists},
     spoken::asks,
+    terms::is_common,
     words::{Form, KeySet, Word, key},
 };
 
@@ -86,7 +87,7 @@ phrase_lists! {
         our house rules | rules of mine | rules for you | my conventions | our conventions | my ground rules | \
         meine regeln | unsere regeln";
     /// Phrases of duration.
-    DURATIONS = "from now on | going forward | in future | ab jetzt | von jetzt an | ab sofort | \
+    DURATIONS = "from now on | from today on | going forward | in future | ab jetzt | von jetzt an | ab sofort | \
         künftig | à partir de maintenant | désormais | de ahora en adelante";
     /// Conditions that make a sentence a rule.
     ASKED = "when i ask | whenever i ask | if i ask | every time i ask | each time i ask | when asked | if asked | \
@@ -108,7 +109,7 @@ phrase_lists! {
         keep the answers | keep replies | keep your replies | keep the replies | keep responses | keep your responses | \
         keep it under | keep them under | use only | only use | stop using | stop apologizing | stop apologising | stop repeating | stop answering | stop replying | stop writing | stop giving | stop adding | \
         stop asking | stop calling | stop including | stop showing | stop suggesting | remember that i | no more | \
-        forget what i said | merk dir | nenn mich | antworte auf | antworte immer | antworte bitte | schreib immer | \
+        merk dir | nenn mich | antworte auf | antworte immer | antworte bitte | schreib immer | \
         schreibe immer | du kannst mich duzen | réponds en | réponds toujours | n'utilise jamais | ne propose jamais | \
         responde en | responde siempre";
     /// Beginnings of a request of somebody, which is a rule before "always", "never" and "stop".
@@ -126,6 +127,9 @@ phrase_lists! {
     AT_MOST = "at most | max | maximum | or less | or fewer";
     /// Phrases of rules that bind people, too.
     FIRM = "from now on | so from now on | and from now on | ab jetzt | ab sofort | von jetzt an | please always | please never | bitte immer | bitte nie | under no circumstances";
+    /// Bans and duties of a thing: "Patient data must never appear in log files."
+    BOUND = "must never | must always | must under no circumstances | may never | darf nie | darf niemals | dürfen nie | \
+        dürfen niemals | muss immer | müssen immer";
     /// Phrases of repetition.
     EACH_TIME = "before each | before every | before any | after each | after every";
     /// Phrases that make an order a remark to a person.
@@ -144,6 +148,8 @@ const IN_STYLE: usize = 4;
 /// Minimum words of a rule, and of an order about style: "Be brief."
 const FEWEST: usize = 3;
 const FEWEST_OF_STYLE: usize = 2;
+/// Maximum words of a sentence that binds a thing.
+const BINDS: usize = 20;
 
 /// The lasting instruction of a sentence, without "by the way" or "One more thing:".
 pub(super) fn order<'a>(sentence: &Sentence<'a>) -> Option<Sentence<'a>> {
@@ -314,6 +320,9 @@ fn is_ordered(sentence: &Sentence<'_>) -> bool {
     if let Some((at, length)) = sentence.find(&ANYWHERE) {
         return is_free(at + length, &NO_RULES);
     }
+    if from.len() <= BINDS && sentence.find(&BOUND).is_some_and(|(at, length)| is_bound(sentence, at, length)) {
+        return true;
+    }
     // "No more DELETE on orders" is about the thing at hand.
     let is_of_thing =
         from.starts_with(&[key("no"), key("more")]) && from.iter().any(|word| PREPOSITIONS.contains(word));
@@ -323,6 +332,14 @@ fn is_ordered(sentence: &Sentence<'_>) -> bool {
     let is_named = from.starts_with(&[key("call"), key("me")])
         && sentence.words.get(begin + 2).is_some_and(|word| word.form == Form::Capital);
     is_named || longest(&ANSWERS).is_some_and(|length| from.len() > length)
+}
+
+/// True if a thing, and nobody who tells of it, is bound by a phrase: not "I must never have been there".
+fn is_bound(sentence: &Sentence<'_>, at: usize, length: usize) -> bool {
+    let before = sentence.keys.get(..at).unwrap_or_default();
+    let names = sentence.words.get(..at).unwrap_or_default().iter().any(|word| !is_common(word));
+    let is_free = sentence.words.get(at + length).is_some_and(|word| !tells(word) && word.text != "have");
+    names && is_free && !before.iter().any(|key| NARRATORS.contains(key))
 }
 
 /// True for an order about style: "Write SQL in lower case", "use tabs, not spaces, everywhere".

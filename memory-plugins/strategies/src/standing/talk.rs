@@ -295,3 +295,63 @@ fn decisions_in_the_words_of_talk() {
     assert_eq!(kinds("Please remember: I want a room with a desk."), [Preference]);
     none_is(&["I want a list of museums.", "I want to go home.", "I want results."], Preference);
 }
+
+#[test]
+fn a_choice_ends_the_only_one_before_it() {
+    for (first, then) in [
+        ("We'll go with Harrow's.", "So I cancelled them. We're taking Lindner Removals now"),
+        ("We'll go with Harrow's.", "We'll go with Lindner Removals instead."),
+        ("Ok, let's call it Black Heron.", "We've gone for Nine Beans. Final."),
+        ("Dann nehmen wir OpenPDF.", "Wir gehen doch auf Apache FOP."),
+        ("Dann nehmen wir OpenPDF.", "Wir nehmen doch Apache FOP."),
+        ("Let's go with moka.", "Let's switch to Redis."),
+    ] {
+        let said = [first, "The invoices are printed on Fridays.", "And the meeting?", "At ten.", "Good.", then];
+        let current: Vec<_> = listed(&said, true).into_iter().map(|(_, text)| text).collect();
+        assert!(!current.contains(&first), "{first} {then}: {current:?}");
+        assert!(current.iter().any(|text| then.contains(text)), "{then}: {current:?}");
+        // Which of two it stands for is not certain.
+        let two = [first, "Let's go with the column index then.", "At ten.", "Good.", "Yes.", "And now?", then];
+        assert!(listed(&two, true).iter().any(|(_, text)| *text == first), "{first} {then}");
+    }
+}
+
+#[test]
+fn another_remark_about_a_choice_leaves_it() {
+    for (first, later) in [
+        ("We go with the Exchange.", "The Exchange doesn't allow outside catering."),
+        ("We go with the Exchange.", "The Exchange has bad coffee."),
+    ] {
+        assert_eq!(listed(&[first, later], true), [(Decision, first)], "{later}");
+    }
+}
+
+#[test]
+fn what_a_rule_said_is_taken_back_by_its_words() {
+    for (rule, end) in [
+        ("Keep your answers short.", "Forget what I said about short answers."),
+        (
+            "Nenn mir Preise ab jetzt immer brutto.",
+            "Das mit brutto kannst du übrigens wieder lassen, netto reicht mir.",
+        ),
+    ] {
+        assert_eq!(listed(&[rule, "Thanks.", end], true), [], "{end}");
+    }
+}
+
+#[test]
+fn a_duty_of_a_thing_is_a_rule() {
+    all_are(
+        &[
+            "Patient data must never appear in log files.",
+            "Amounts must always be integers in cents.",
+            "Patientendaten dürfen niemals in Logs stehen.",
+            "From today on, answer in bullet points.",
+        ],
+        Instruction,
+    );
+    none_is(
+        &["I must never have been there.", "She must always win.", "He said the door must never be open."],
+        Instruction,
+    );
+}
