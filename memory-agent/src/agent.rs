@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use memory::{
     Conversation, Invocation, Message, MessageKey, NodeId, PromptOptions,
-    port::{ChatModel, StopReason, StoreError, ToolSpec},
+    port::{ChatModel, Lease, StopReason, StoreError, ToolSpec},
 };
 use memory_tools::Tools;
 use tokio_util::sync::CancellationToken;
@@ -21,9 +21,6 @@ use crate::{
     tail::{Tail, calls},
     tool::MemoryTool,
 };
-
-/// Divisor of the model's window that gives the memory's tools a quarter; further tools are not offered.
-const TOOLS_SHARE: u32 = 4;
 
 /// Options of an agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,12 +51,21 @@ impl AgentOptions {
     }
 }
 
+/// A tool that the model is offered.
+#[derive(Debug)]
+struct Offered {
+    spec: ToolSpec,
+    tool: Arc<dyn Tool>,
+    /// True for a tool of the memory, without which the program works.
+    is_of_memory: bool,
+}
+
 /// An agent: a model with tools, in a conversation of a memory.
 #[derive(Debug)]
 pub struct Agent {
     conversation: Conversation,
     model: Arc<dyn ChatModel>,
-    tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
+    tools: Vec<Offered>,
     options: AgentOptions,
     /// Window and token scale, learned from the model's overflows.
     fitted: Fitted,
@@ -84,35 +90,40 @@ impl Agent {
     ///
     /// # Errors
     /// [`AgentError::TwoTools`] if another one has its name.
-    pub fn tool(mut self, tool: impl Tool + 'static) -> Result<Self, AgentError> {
+    pub fn tool(self, tool: impl Tool + 'static) -> Result<Self, AgentError> {
+        self.offering(Arc::new(tool), false)
+    }
+
+    fn offering(mut self, tool: Arc<dyn Tool>, is_of_memory: bool) -> Result<Self, AgentError> {
         let spec = tool.spec();
-        if self.tools.iter().any(|(other, _)| other.name == spec.name) {
+        if self.tools.iter().any(|other| other.spec.name == spec.name) {
             return Err(AgentError::TwoTools { name: spec.name });
         }
-        self.tools.push((spec, Arc::new(tool)));
+        self.tools.push(Offered { spec, tool, is_of_memory });
         Ok(self)
     }
 
-    /// Adds the tools of a memory, in their order, as many as take at most a quarter of the model's window.
+    /// Adds the tools of a memory, in their order, as many as take at most a quarter of the model's window. Fewer are
+    /// offered once the window proves to be smaller.
     ///
     /// # Errors
     /// [`AgentError::TwoTools`]
     pub fn memory_tools(mut self, tools: &Tools) -> Result<Self, AgentError> {
-        let mut left = self.fitted.window / TOOLS_SHARE;
+        let mut left = self.fitted.room_of_tools();
         for tool in MemoryTool::all(tools) {
             let tokens = self.tokens_of(&tool.spec());
             if tokens > left {
                 break;
             }
             left -= tokens;
-            self = self.tool(tool)?;
+            self = self.offering(Arc::new(tool), true)?;
         }
         Ok(self)
     }
 
     /// Names of the tools that the model is offered.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|(spec, _)| spec.name.as_str())
+        self.tools.iter().map(|offered| offered.spec.name.as_str())
     }
 
     /// The conversation.
@@ -140,6 +151,7 @@ impl Agent {
     /// # Errors
     /// [`AgentError`]; the messages so far stay, and [`resume`](Self::resume) continues from there.
     pub async fn run(&mut self, message: impl Into<Message>, events: &dyn AgentEvents) -> Result<Turn, AgentError> {
+        let _held = self.lease().await?;
         let tail = Tail::of(&self.conversation).await?;
         self.invoked(tail, Some(message.into()), events).await
     }
@@ -149,6 +161,7 @@ impl Agent {
     /// # Errors
     /// Same as [`run`](Self::run).
     pub async fn resume(&mut self, events: &dyn AgentEvents) -> Result<Option<Turn>, AgentError> {
+        let _held = self.lease().await?;
         match Tail::of(&self.conversation).await? {
             Tail::Answered => Ok(None),
             tail => self.invoked(tail, None, events).await.map(Some),
@@ -161,6 +174,16 @@ impl Agent {
     /// If the store fails.
     pub async fn is_open(&self) -> Result<bool, AgentError> {
         Ok(Tail::of(&self.conversation).await? != Tail::Answered)
+    }
+
+    /// The right to answer, until the turn ends.
+    async fn lease(&self) -> Result<Lease, AgentError> {
+        self.conversation.turn_lease().await.map_err(|error| match error {
+            memory::Error::Store(StoreError::Locked { pid, host, .. }) => {
+                AgentError::Answering { conversation: self.conversation.id().clone(), pid, host }
+            }
+            error => error.into(),
+        })
     }
 
     /// Tokens of a tool's description.
@@ -204,8 +227,8 @@ impl Agent {
         for _ in 0..self.options.max_requests {
             let (message, stop, last) = match self.ask(invocation, asked.take(), turn, events).await? {
                 Asked::Reply { message, stop, last } => (message, stop, last),
-                Asked::Interrupted { message, last } => {
-                    turn.ended = Ended::Interrupted;
+                Asked::Part { message, last, ended } => {
+                    turn.ended = ended;
                     return self.answer(message, last, turn, events).await.map(drop);
                 }
             };

@@ -1,17 +1,44 @@
 //! Reasons why a turn has no answer.
 
-use memory::{NodeId, port::ChatError};
+use memory::{ConversationId, NodeId, port::ChatError};
 
 /// Reason why a turn has no answer. The log has everything up to there; [`resume`](crate::Agent::resume) tries again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// The memory failed. [`Plan`](memory::Error::Plan) states the tokens needed if no prompt fits the window.
+    /// The memory failed.
     #[error(transparent)]
     Memory(#[from] memory::Error),
-    /// The model failed. Nothing of its reply was appended.
+    /// The model failed before a word of its reply came.
     #[error(transparent)]
     Model(#[from] ChatError),
+    /// Another agent answers in this conversation. Nothing was appended.
+    #[error("`{conversation}` is being answered by process {pid} on {host}: wait until it is done, or end it")]
+    Answering {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Process id of the other agent.
+        pid: u32,
+        /// Machine of the other agent.
+        host: String,
+    },
+    /// The window has no room for the smallest prompt.
+    #[error(
+        "the window of {window} tokens has no room: the prompt needs {prompt} and gets {budget}, next to {tools} of \
+         tools and {reply} for the reply. Offer fewer tools, a shorter reply, or a model with a larger window"
+    )]
+    NoRoom {
+        /// The model's window in tokens.
+        window: u32,
+        /// Tokens of the smallest prompt.
+        prompt: u32,
+        /// Tokens that a prompt may have.
+        budget: u32,
+        /// Tokens of the tools' descriptions.
+        tools: u32,
+        /// Tokens kept for the reply.
+        reply: u32,
+    },
     /// Another process recorded a different answer or result at this place.
     #[error("another process continued the conversation at message {node}: resume it, or begin a new turn")]
     Elsewhere {

@@ -22,8 +22,9 @@
 //! - A call without one is made again if its tool is [idempotent](Tool::is_idempotent). Otherwise it may have taken
 //!   effect, so that it is not repeated: its result says that it was interrupted, and the model decides.
 //!
-//! Answers and results have keys of their place, so that of two processes which continue the same turn only one
-//! records it; the other gets [`AgentError::Elsewhere`].
+//! One agent at a time answers in a conversation; another one gets [`AgentError::Answering`]. Answers and results have
+//! keys of their place as well, so that where files cannot be locked only one of two processes records a turn; the other
+//! gets [`AgentError::Elsewhere`].
 //!
 //! # Non-goals
 //!

@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, pin::Pin};
 
 use memory::{
-    ContentBlock, ConversationId, Json,
+    ContentBlock, ConversationId, Json, NodeRange,
     port::{BoxFuture, ToolSpec},
 };
 use memory_tools::{Kind, ToolDescription, Tools};
@@ -23,6 +23,8 @@ pub struct Call<'a> {
     pub id: &'a str,
     /// Arguments, as the model wrote them.
     pub input: &'a Json,
+    /// Messages of the turn so far; `None` if an earlier process made the call.
+    pub turn: Option<NodeRange>,
     /// Token that is cancelled when the turn is interrupted; the call's future is then dropped.
     pub cancelled: &'a CancellationToken,
 }
@@ -125,7 +127,10 @@ impl Tool for MemoryTool {
             let Value::Object(input) = call.input.to_value() else {
                 return Err("the arguments are no JSON object".to_owned());
             };
-            let tools = self.tools.until(call.cancelled.clone());
+            let mut tools = self.tools.until(call.cancelled.clone());
+            if let Some(turn) = call.turn {
+                tools = tools.during(call.conversation, turn);
+            }
             let answer = tools.call(self.description.name, input).await;
             let answer = answer.ok_or_else(|| "the tool is not offered any more".to_owned())?;
             if answer.is_failure() { Err(answer.text) } else { Ok(vec![ContentBlock::Text(answer.text)]) }

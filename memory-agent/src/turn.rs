@@ -1,10 +1,15 @@
 //! The outcome of a turn.
 
-use memory::{Message, NodeId, NodeRange, Prompt};
+use std::sync::Arc;
+
+use memory::{
+    Message, NodeId, NodeRange, Prompt,
+    port::{ChatError, ChatUsage},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Usage;
+use crate::{Prices, Usage};
 
 /// The outcome of a turn.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +25,12 @@ pub struct Turn {
     pub ended: Ended,
     /// Tokens and costs.
     pub usage: Usage,
+    /// Those of the last request.
+    pub last: Usage,
+    /// True if the provider did not report the tokens of the last request, so that they are counted by the memory.
+    pub is_estimated: bool,
+    /// The failure that cut the answer off.
+    pub failure: Option<Arc<ChatError>>,
     /// Calls of tools, in the order of their results.
     pub calls: Vec<CallDone>,
     /// How often a request exceeded the window and was made smaller.
@@ -33,6 +44,13 @@ impl Turn {
     #[must_use]
     pub fn text(&self) -> String {
         self.answer.as_ref().map(Message::text).unwrap_or_default()
+    }
+
+    /// Adds a request. `counted` are counts of our own of prompt and reply, for those that the provider does not report.
+    pub(crate) fn asked(&mut self, usage: ChatUsage, counted: (u32, u32), prices: Option<Prices>) {
+        self.is_estimated = usage.prompt_tokens.is_none() || usage.reply_tokens.is_none();
+        self.last = Usage::of(usage, counted, prices);
+        self.usage.merge(&self.last);
     }
 
     pub(crate) fn appended(&mut self, node: NodeId) {
@@ -53,6 +71,8 @@ pub enum Ended {
     Length,
     /// The turn was cancelled. What came of the answer is kept.
     Interrupted,
+    /// The connection broke in the middle of the answer. What came of it is kept, and is not asked for again.
+    Cut,
     /// The turn has its maximum of requests; the next turn continues from the last results.
     Requests,
 }

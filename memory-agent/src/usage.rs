@@ -50,25 +50,27 @@ impl Prices {
 }
 
 impl Usage {
-    /// Adds a request. `prompt` and `reply` are counts of our own, for those that the provider does not report.
-    pub(crate) fn add(&mut self, usage: ChatUsage, (prompt, reply): (u32, u32), prices: Option<Prices>) {
+    /// Usage of one request. `prompt` and `reply` are counts of our own, for those that the provider does not report.
+    pub(crate) fn of(usage: ChatUsage, (prompt, reply): (u32, u32), prices: Option<Prices>) -> Self {
         let or = |count: Option<u32>, counted| u64::from(count.unwrap_or(counted));
         let (prompt, reply) = (or(usage.prompt_tokens, prompt), or(usage.reply_tokens, reply));
         let (cached, written) = (or(usage.cached_tokens, 0), or(usage.cache_written_tokens, 0));
-        self.requests += 1;
-        self.prompt_tokens += prompt;
-        self.cached_tokens += cached;
-        self.cache_written_tokens += written;
-        self.reply_tokens += reply;
-        if let Some(prices) = prices {
+        let cost = prices.map(|prices| {
             let fresh = prompt.saturating_sub(cached).saturating_sub(written);
             #[expect(clippy::cast_precision_loss, reason = "tokens of one request")]
             let of = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
-            let cost = of(fresh, prices.prompt)
+            of(fresh, prices.prompt)
                 + of(cached, prices.cached)
                 + of(written, prices.cache_written)
-                + of(reply, prices.reply);
-            self.cost = Some(self.cost.unwrap_or_default() + cost);
+                + of(reply, prices.reply)
+        });
+        Self {
+            requests: 1,
+            prompt_tokens: prompt,
+            cached_tokens: cached,
+            cache_written_tokens: written,
+            reply_tokens: reply,
+            cost,
         }
     }
 
@@ -105,15 +107,14 @@ mod tests {
             .cached_tokens(Some(600_000))
             .cache_written_tokens(Some(100_000));
         let prices = Prices::new(3.0, 15.0).cached(0.3).cache_written(3.75);
-        let mut sum = Usage::default();
-        sum.add(usage, (7, 2_000), Some(prices));
+        let sum = Usage::of(usage, (7, 2_000), Some(prices));
         let cost = 0.9 + 0.18 + 0.375 + 0.03;
         assert!((sum.cost.unwrap() - cost).abs() < 1e-9, "{sum:?}");
         assert_eq!((sum.requests, sum.reply_tokens, sum.cached_share()), (1, 2_000, Some(0.6)));
         let mut both = sum;
         both.merge(&Usage::default());
         assert_eq!(both, sum);
-        both.add(ChatUsage::default(), (7, 3), None);
+        both.merge(&Usage::of(ChatUsage::default(), (7, 3), None));
         assert_eq!((both.prompt_tokens, both.cost), (1_000_007, sum.cost));
     }
 }

@@ -6,8 +6,8 @@ use memory_core::{
     ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Role, SummaryId, Timestamp, WrittenBy,
     plan::PlanError,
     port::{
-        Appended, CompactionReport, ConversationState, Event, IndexReport, ManagerState, Progress, Query, Retrieved,
-        Scope,
+        Appended, CompactionReport, ConversationState, Event, IndexReport, Lease, ManagerState, Progress, Query,
+        Retrieved, Scope,
     },
 };
 use memory_search::{FindRequest, Found};
@@ -430,6 +430,14 @@ impl Conversation {
     /// If the conversation does not exist, or the store fails.
     pub async fn overview(&self) -> Result<ConversationState, MemoryError> {
         self.call(|this| async move { Ok(this.parts.store.conversation(&this.id).await?) }).await
+    }
+
+    /// The right to answer in this conversation, until it is dropped or its process ends. An agent takes it for a turn.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`](memory_core::port::StoreError::Locked) with the name of the process that answers.
+    pub async fn turn_lease(&self) -> Result<Lease, MemoryError> {
+        self.call(|this| async move { Ok(this.parts.store.turn_lease(&this.id).await?) }).await
     }
 
     /// Pins a message, which then stays verbatim in every view that it fits, or unpins one.

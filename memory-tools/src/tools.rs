@@ -20,7 +20,7 @@ mod summaries;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use memory::{Conversation, ConversationId, Documents, InvalidConversationId, ListOptions, Memory};
+use memory::{Conversation, ConversationId, Documents, InvalidConversationId, ListOptions, Memory, NodeRange};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -133,6 +133,8 @@ pub struct Tools {
     default: Option<String>,
     /// Token that is cancelled when the client no longer waits for an answer.
     cancelled: CancellationToken,
+    /// Messages of the turn in which the tools are called.
+    turn: Option<(ConversationId, NodeRange)>,
 }
 
 impl Tools {
@@ -142,7 +144,7 @@ impl Tools {
     /// If the name of the memory's owner is too long for a conversation of notes.
     pub fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
         let notes = memory.documents(ConversationId::of_notes(memory.config().owner.as_ref())?.as_str())?;
-        Ok(Self { memory, options, notes, default: None, cancelled: CancellationToken::new() })
+        Ok(Self { memory, options, notes, default: None, cancelled: CancellationToken::new(), turn: None })
     }
 
     /// The same tools, for which a call without a conversation means the one of this name: an id, the beginning of one,
@@ -156,6 +158,18 @@ impl Tools {
     #[must_use]
     pub fn until(&self, cancelled: CancellationToken) -> Self {
         Self { cancelled, ..self.clone() }
+    }
+
+    /// The same tools, for calls in a turn that has these messages so far. A search leaves them out, since the question
+    /// itself bears on it best.
+    #[must_use]
+    pub fn during(&self, conversation: &ConversationId, turn: NodeRange) -> Self {
+        Self { turn: Some((conversation.clone(), turn)), ..self.clone() }
+    }
+
+    /// Messages of the turn in which the tools are called.
+    pub(crate) fn turn(&self) -> Option<(&ConversationId, NodeRange)> {
+        self.turn.as_ref().map(|(conversation, turn)| (conversation, *turn))
     }
 
     /// Waits until the client no longer waits for an answer.

@@ -179,10 +179,10 @@ pub mod port {
         port::{
             BoxError, BoxFuture, Breakpoint, CachedInMemory, ChatError, ChatEvent, ChatEvents, ChatModel, ChatReply,
             ChatRequest, ChatUsage, Clock, CompactionReport, ContextStrategy, ConversationManager, Derived, EmbedError,
-            Embedder, Excluded, ExtendedManager, ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState,
-            Progress, ReduceCause, Reranker, RetrieveError, ScoreError, ScoreJob, ScoreScale, Source, Spawner,
-            StopReason, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
-            ToolSpec, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
+            Embedder, Excluded, ExtendedManager, ImportanceScorer, Lease, Losses, ManagedView, ManagerError,
+            ManagerState, Progress, ReduceCause, Reranker, RetrieveError, ScoreError, ScoreJob, ScoreScale, Source,
+            Spawner, StopReason, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource,
+            TokenCounter, ToolSpec, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
         },
     };
     pub use memory_hooks::{ModelSummarizer, ModelSummaryError, SystemClock};

@@ -1,9 +1,9 @@
 //! Calls of tools: all of one message at the same time, each recorded as soon as it is done.
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use memory::{ContentBlock, Invocation, Json, Message, MessageKey, NodeId, Role};
+use memory::{ContentBlock, Invocation, Json, Message, MessageKey, NodeId, NodeRange, Role};
 
-use super::Agent;
+use super::{Agent, Offered};
 use crate::{AgentError, AgentEvent, AgentEvents, Call, CallDone, Tool, ToolResult, Turn, tail::OpenCall};
 
 /// Result of a call that the user interrupted.
@@ -32,8 +32,9 @@ impl Agent {
         turn: &mut Turn,
         events: &dyn AgentEvents,
     ) -> Result<(), AgentError> {
+        let so_far = turn.nodes;
         let mut results: FuturesUnordered<_> =
-            open.into_iter().map(|call| self.call(invocation, call, calls, events)).collect();
+            open.into_iter().map(|call| self.call(invocation, call, (calls, so_far), events)).collect();
         // The other results are recorded even if one cannot be.
         let mut failed = None;
         while let Some((call, block)) = results.next().await {
@@ -71,15 +72,17 @@ impl Agent {
         &self,
         invocation: &Invocation,
         call: OpenCall,
-        calls: Calls,
+        (calls, turn): (Calls, Option<NodeRange>),
         events: &dyn AgentEvents,
     ) -> (OpenCall, Result<ContentBlock, AgentError>) {
-        let result = match self.tools.iter().find(|(spec, _)| spec.name == call.name) {
-            Some((_, tool)) if calls == Calls::Left && !tool.is_idempotent() => Err(UNKNOWN.to_owned()),
-            Some((_, tool)) => match invocation.before_tool_call(&call.id, &call.name, call.input.clone()).await {
-                Ok(input) => self.execute(tool.as_ref(), &call, &input, events).await,
-                Err(error) => Err(format!("not called: {error}")),
-            },
+        let result = match self.tools.iter().find(|offered| offered.spec.name == call.name) {
+            Some(Offered { tool, .. }) if calls == Calls::Left && !tool.is_idempotent() => Err(UNKNOWN.to_owned()),
+            Some(Offered { tool, .. }) => {
+                match invocation.before_tool_call(&call.id, &call.name, call.input.clone()).await {
+                    Ok(input) => self.execute(tool.as_ref(), &call, &input, turn, events).await,
+                    Err(error) => Err(format!("not called: {error}")),
+                }
+            }
             None => Err(self.no_tool(&call.name)),
         };
         let (content, is_error) = match result {
@@ -90,13 +93,20 @@ impl Agent {
         (call, block.map_err(AgentError::from))
     }
 
-    async fn execute(&self, tool: &dyn Tool, call: &OpenCall, input: &Json, events: &dyn AgentEvents) -> ToolResult {
+    async fn execute(
+        &self,
+        tool: &dyn Tool,
+        call: &OpenCall,
+        input: &Json,
+        turn: Option<NodeRange>,
+        events: &dyn AgentEvents,
+    ) -> ToolResult {
         events.event(AgentEvent::Calling { id: &call.id, name: &call.name, input });
         let (conversation, cancelled) = (self.conversation.id(), &self.cancelled);
         tokio::select! {
             biased;
             () = cancelled.cancelled() => Err(INTERRUPTED.to_owned()),
-            result = tool.call(Call { conversation, id: &call.id, input, cancelled }) => result,
+            result = tool.call(Call { conversation, id: &call.id, input, turn, cancelled }) => result,
         }
     }
 

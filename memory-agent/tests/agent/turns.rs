@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use memory::{
-    ContentBlock, Message, PieceKind, PromptOptions, Timestamp,
-    port::{ChatError, ChatEvent},
+    ContentBlock, Message, MessageKey, PieceKind, PromptOptions, Timestamp,
+    port::{BoxFuture, ChatError, ChatEvent, ChatEvents, ChatModel, ChatReply, ChatRequest},
 };
 use memory_agent::{
     Agent, AgentError, AgentEvent, AgentOptions, CancellationToken, Ended, FunctionTool, Prices, Scripted,
@@ -139,21 +139,75 @@ fn a_model_that_fails_leaves_a_turn_to_resume() {
     assert_eq!((turn.node.unwrap().get(), turn.text().as_str()), (2, "Here."));
 }
 
+/// A second agent asks nothing, and a message under the key of an answer is never doubled.
 #[test]
-fn of_two_processes_one_answers() {
+fn of_two_agents_one_answers() {
     let directory = tempfile::tempdir().unwrap();
     let memory = open(directory.path());
     let talk = memory.conversation("talk").unwrap();
     block_on(talk.append(Message::user("Who answers?"))).unwrap();
     let other = Arc::new(Scripted::new(|_, _| Ok(Message::assistant("The other."))));
-    let other = Mutex::new(Agent::new(talk.clone(), other));
+    let (other, there) = (Mutex::new(Agent::new(talk.clone(), other)), talk.clone());
     let slow = Scripted::new(move |_, _| {
-        block_on(other.lock().unwrap().resume(&())).unwrap().unwrap();
+        let mut other = other.lock().unwrap();
+        let left = block_on(other.resume(&())).unwrap_err();
+        for error in [left, block_on(other.run(Message::user("And I?"), &())).unwrap_err()] {
+            let pid = std::process::id();
+            assert!(matches!(&error, AgentError::Answering { pid: held, .. } if *held == pid), "{error}");
+            assert!(error.to_string().contains("`talk` is being answered by process"), "{error}");
+        }
+        let answer = Message::assistant("By other means.").key(Some(MessageKey::new("agent 1").unwrap()));
+        block_on(there.append(answer)).unwrap();
         Ok(Message::assistant("The slow one."))
     });
     let error = block_on(Agent::new(talk.clone(), Arc::new(slow)).resume(&())).unwrap_err();
     assert!(matches!(error, AgentError::Elsewhere { node } if node.get() == 2), "{error}");
-    assert_eq!(log(&talk), ["user: Who answers?", "assistant: The other."]);
+    assert_eq!(log(&talk), ["user: Who answers?", "assistant: By other means."]);
+    let turns = directory.path().join("cache").join("turns");
+    assert_eq!(std::fs::read_dir(turns).unwrap().count(), 0, "nothing of the turn is left");
+}
+
+/// A model whose connection breaks after some words, until it is asked a second time.
+#[derive(Debug, Default)]
+struct Breaking(AtomicUsize);
+
+impl ChatModel for Breaking {
+    fn name(&self) -> &'static str {
+        "breaking"
+    }
+
+    fn context_window(&self) -> u32 {
+        8_192
+    }
+
+    fn reply<'a>(&'a self, _: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+        Box::pin(async { Ok(ChatReply::new(Message::assistant("All of it."))) })
+    }
+
+    fn stream<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        events: &'a dyn ChatEvents,
+    ) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+        if self.0.fetch_add(1, Ordering::Relaxed) > 0 {
+            return self.reply(request);
+        }
+        events.event(ChatEvent::Text("The first half".to_owned()));
+        Box::pin(async { Err(ChatError::Backend { model: "breaking".to_owned(), source: "cut".into() }) })
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_keeps_what_came_and_is_not_asked_for_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), Arc::new(Breaking::default()));
+    let turn = block_on(agent.run(Message::user("Tell me all."), &())).unwrap();
+    assert_eq!((turn.ended, turn.text().as_str()), (Ended::Cut, "The first half [cut off]"));
+    assert!(matches!(turn.failure.as_deref(), Some(ChatError::Backend { .. })));
+    assert!(turn.is_estimated && turn.answer.unwrap().metadata.contains_key("cut"));
+    assert!(block_on(agent.resume(&())).unwrap().is_none(), "nobody asked for more");
+    assert_eq!(block_on(agent.run(Message::user("Go on."), &())).unwrap().text(), "All of it.");
 }
 
 /// The real window is smaller than the configured one, and the provider counts more tokens than the memory does.
@@ -200,6 +254,51 @@ fn an_overflow_is_recovered_from_and_the_window_is_learned() {
     assert_eq!(requests.load(Ordering::Relaxed), before + 10);
 }
 
+/// The tools of the memory fill the actual window, so that no smaller prompt helps.
+#[test]
+fn tools_give_way_where_the_window_proves_small() {
+    for reports in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = open(directory.path());
+        let tools = Tools::new(memory.clone(), Options::default()).unwrap();
+        let counter = memory.clone();
+        let offered = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&offered);
+        let model = Scripted::new(move |_, request| {
+            let text: Vec<_> = request.messages.iter().map(Message::text).collect();
+            let specs: Vec<_> = request.tools.iter().map(|tool| format!("{tool:?}")).collect();
+            let tokens = counter.count_tokens(&format!("{} {}", text.join("\n"), specs.join("\n")));
+            seen.store(request.tools.len(), Ordering::Relaxed);
+            match tokens > 800 {
+                true if reports => Err(ChatError::ContextOverflow { window: 1_024, prompt_tokens: Some(tokens) }),
+                true => Err(ChatError::ContextOverflow { window: 16_384, prompt_tokens: None }),
+                false => Ok(Message::assistant("It fits.")),
+            }
+        });
+        let agent = Agent::new(memory.conversation("talk").unwrap(), Arc::new(model.window(16_384)));
+        let mut agent = agent.memory_tools(&tools).unwrap();
+        let first = agent.tool_names().count();
+        let turn = block_on(agent.run(Message::user("Is there room?"), &())).unwrap();
+        assert_eq!(turn.text(), "It fits.");
+        assert!((1..=5).contains(&turn.overflows), "{}", turn.overflows);
+        assert!(offered.load(Ordering::Relaxed) < first, "{first}");
+        let turn = block_on(agent.run(Message::user("And now?"), &())).unwrap();
+        assert_eq!(turn.overflows, 0, "what was learned stays");
+    }
+}
+
+#[test]
+fn a_window_that_the_programs_tools_fill_is_an_error_that_says_what_to_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let tool = FunctionTool::new("fill", &"words ".repeat(2_000), &json!({}), |_| async { Ok(String::new()) });
+    let model = Arc::new(Scripted::new(|_, _| Ok(Message::assistant("Yes."))).window(2_048));
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), model).tool(tool).unwrap();
+    let error = block_on(agent.run(Message::user("Is there room?"), &())).unwrap_err();
+    assert!(error.to_string().ends_with("a model with a larger window"), "{error}");
+    assert_eq!(error.to_string().lines().count(), 1, "{error}");
+}
+
 #[test]
 fn what_no_window_holds_is_a_typed_error_and_stays_in_the_log() {
     let directory = tempfile::tempdir().unwrap();
@@ -235,10 +334,12 @@ fn the_tools_of_the_memory_take_a_quarter_of_the_window_at_most() {
         Ok(if number == 0 { says(vec![search]) } else { Message::assistant("It is 4471.") })
     }));
     let talk = memory.conversation("talk").unwrap();
+    block_on(talk.append(Message::user("The number is 4471."))).unwrap();
     let mut agent = Agent::new(talk, model).memory_tools(&tools).unwrap();
-    let turn = block_on(agent.run(Message::user("The number is 4471."), &())).unwrap();
+    let turn = block_on(agent.run(Message::user("Which number is it?"), &())).unwrap();
     assert!(!turn.calls[0].is_error, "{:?}", log(agent.conversation()));
-    assert!(log(agent.conversation())[2].contains("4471"));
+    let found = log(agent.conversation()).swap_remove(3);
+    assert!(found.contains("4471") && !found.contains("Which number"), "the running turn is left out: {found}");
     let twice = agent.memory_tools(&tools).unwrap_err();
     assert!(matches!(twice, AgentError::TwoTools { .. }), "{twice}");
 }

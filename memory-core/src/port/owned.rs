@@ -265,4 +265,8 @@ impl Store for OwnedStore {
     fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
         self.store.lease()
     }
+
+    fn turn_lease<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        self.store.turn_lease(conversation)
+    }
 }

@@ -276,8 +276,8 @@ impl Verification {
     }
 }
 
-/// Permission for background work on a store: compacting, building indexes, rewriting files. Dropping the value returns
-/// the permission.
+/// Permission for background work on a store (compacting, building indexes, rewriting files), or for a turn of a
+/// conversation. Dropping the value returns the permission.
 pub struct Lease {
     /// Dropping this ends the lease in the store.
     _held: Option<Box<dyn Send + Sync>>,
@@ -509,6 +509,15 @@ pub trait Store: Source {
     /// # Errors
     /// [`StoreError::Locked`], at once, while another process holds the lease.
     fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async { Ok(Lease::unshared()) })
+    }
+
+    /// The right to answer in a conversation, which keeps two agents from answering one message. The conversation need
+    /// not exist. Ends with its process. Always granted by a store that only one process can open, and by a read-only one.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], at once, while another one holds the right.
+    fn turn_lease<'a>(&'a self, _conversation: &'a ConversationId) -> BoxFuture<'a, Result<Lease, StoreError>> {
         Box::pin(async { Ok(Lease::unshared()) })
     }
 }

@@ -87,7 +87,10 @@ impl Conversation {
                 let by = before.replaced_by.and_then(|by| by.entry);
                 return Err(LedgerError::Replaced { id, by }.into());
             }
-            let mut entry = NewEntry::new(before.kind, &text, by);
+            // A statement in the place of a question answers it.
+            let is_answer = before.kind == EntryKind::Question && !text.trim_end().ends_with(['?', '？', '؟']);
+            let kind = if is_answer { EntryKind::Fact } else { before.kind };
+            let mut entry = NewEntry::new(kind, &text, by);
             this.check_words(&entry.by, &entry.text, &sources).await?;
             entry.sources = NodeRange::merge([sources, before.sources].concat());
             this.record_entry(&state, entry, vec![id]).await

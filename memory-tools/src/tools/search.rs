@@ -127,7 +127,9 @@ fn filter(input: &Input) -> Result<Filter, Failure> {
 /// same for any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the
 /// more are requested, so they are always requested separately, and those after them always together.
 async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
-    let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation().id(), query.limit);
+    let (memory, notes, turn) = (tools.memory(), tools.notes().conversation().id(), tools.turn());
+    let most = query.limit;
+    let wanted = most + turn.map_or(0, |(_, turn)| usize::try_from(turn.count()).unwrap_or(LAST)).min(LAST);
     let mut said = query.clone();
     let of_notes = match &mut said.scope.conversations {
         Conversations::All => true,
@@ -152,7 +154,10 @@ async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
         let hits = tools.notes().search(query.limit(LAST)).await.unwrap_or_default().hits;
         found.hits = merged(found.hits, hits);
     }
-    found.hits.truncate(wanted);
+    let is_of_turn =
+        |hit: &Hit| turn.is_some_and(|(running, turn)| hit.conversation == *running && turn.contains(hit.node.id));
+    found.hits.retain(|hit| !is_of_turn(hit));
+    found.hits.truncate(most);
     Ok(found)
 }
 

@@ -345,6 +345,21 @@ fn a_disabled_or_corrected_statement_is_no_rule_and_no_decision() {
 }
 
 #[test]
+fn a_statement_in_the_place_of_a_question_is_a_fact() {
+    let dir = Dir::new();
+    let memory = memory(&dir);
+    let talk = memory.conversation("hall").unwrap();
+    said(&talk, &[Message::user("Which hall in Ghent did we decide to rent for the wedding?")]);
+    let asked = block_on(talk.ledger(&all())).unwrap().entries.swap_remove(0);
+    assert_eq!(asked.kind, EntryKind::Question);
+    let answer = "The hall in Ghent for the wedding is the Vooruit.";
+    let entry = block_on(talk.correct_entry(asked.id, answer, person(), Vec::new())).unwrap();
+    assert_eq!((entry.kind, decisions(&talk)), (EntryKind::Fact, Vec::new()));
+    let other = block_on(talk.correct_entry(entry.id, "Which hall is it?", person(), Vec::new())).unwrap();
+    assert_eq!(other.kind, EntryKind::Fact);
+}
+
+#[test]
 fn recorded_entries_that_bear_on_the_question_are_shown_and_shown_again() {
     let dir = Dir::new();
     let memory = memory(&dir);

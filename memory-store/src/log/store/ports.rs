@@ -21,7 +21,7 @@ use super::{
             shred::{erasures, shred},
             verify::verify,
         },
-        write::request::Request,
+        write::{lock::HeldTurn, request::Request},
     },
     LogStore, prepare, read_records,
 };
@@ -329,6 +329,15 @@ impl Store for LogStore {
                 return Ok(Lease::unshared());
             }
             Ok(Lease::holding(self.shared_lease()?))
+        })
+    }
+
+    fn turn_lease<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            if !self.may_write() {
+                return Ok(Lease::unshared());
+            }
+            Ok(Lease::holding(HeldTurn::take(&self.shared.media, &self.cache_dir(), conversation)?))
         })
     }
 }

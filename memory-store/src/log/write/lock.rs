@@ -3,11 +3,13 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    process, thread,
+    process,
+    sync::Arc,
+    thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use memory_core::{Timestamp, port::StoreError};
+use memory_core::{ConversationId, Hash, Timestamp, port::StoreError};
 
 use crate::log::{
     failure::io_error,
@@ -17,6 +19,8 @@ use crate::log::{
 
 /// The size of a holder's record in its file, padded with spaces.
 const SIGNATURE_BYTES: usize = 384;
+/// Directory of the turns that are answered, in that of the caches.
+const TURNS: &str = "turns";
 /// Pauses between two tries: the first and the longest.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
@@ -42,6 +46,51 @@ impl HeldLease {
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
+        self.lock.release();
+    }
+}
+
+/// The right to answer in a conversation, held by one agent at a time, until drop. A directory of that time is locked,
+/// since the conversation itself has no file.
+#[derive(Debug)]
+pub(crate) struct HeldTurn {
+    lock: Lock,
+    media: Arc<dyn Media>,
+}
+
+impl HeldTurn {
+    /// # Errors
+    /// [`StoreError::Locked`] with the name of the process that answers.
+    pub(crate) fn take(
+        media: &Arc<dyn Media>,
+        cache: &Path,
+        conversation: &ConversationId,
+    ) -> Result<Self, StoreError> {
+        // A name of a conversation may be secret, or too long for a file.
+        let dir = cache.join(TURNS).join(Hash::of_parts([conversation.as_str().as_bytes()]).to_string());
+        loop {
+            media.create_dir_all(&dir).map_err(io_error("create", &dir))?;
+            let lock = match media.dir_lock(&dir) {
+                // The turn before has just ended, and its directory with it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                lock => lock.map_err(io_error("lock", &dir))?,
+            };
+            let lock = Lock { lock, file: dir.join(LOCK_FILE), path: dir.clone() };
+            if !lock.try_take()? {
+                return Err(lock.held(&**media));
+            }
+            if lock.is_at(&dir) {
+                lock.sign(&**media);
+                return Ok(Self { lock, media: Arc::clone(media) });
+            }
+        }
+    }
+}
+
+impl Drop for HeldTurn {
+    fn drop(&mut self) {
+        // A directory that stays is that of the next turn, or of an earlier process that was killed.
+        drop(self.media.remove(&self.lock.file).and_then(|()| self.media.remove_dir(&self.lock.path)));
         self.lock.release();
     }
 }
