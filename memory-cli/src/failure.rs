@@ -139,6 +139,10 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     if is_damage {
         return Some(Code::Damaged);
     }
+    #[cfg(feature = "chat")]
+    if matches!(cause.downcast_ref(), Some(memory_agent::AgentError::Answering { .. })) {
+        return Some(Code::InUse);
+    }
     matches!(store, Some(StoreError::Locked { .. })).then_some(Code::InUse)
 }
 
@@ -185,7 +189,12 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
 
 /// The messages of the error and its causes as one line, for a notice.
 pub(crate) fn in_a_line(error: &anyhow::Error) -> String {
-    let texts: Vec<_> = causes(error.as_ref()).into_iter().map(|(_, text)| one_line(&text).into_owned()).collect();
+    line_of(error.as_ref())
+}
+
+/// The same of an error of a library.
+pub(crate) fn line_of(error: &(dyn Error + 'static)) -> String {
+    let texts: Vec<_> = causes(error).into_iter().map(|(_, text)| one_line(&text).into_owned()).collect();
     texts.join(": ")
 }
 

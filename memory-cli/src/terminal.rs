@@ -51,6 +51,46 @@ pub(crate) fn hold_errors(is_drawn: bool) {
     texts.iter().for_each(|text| drop(To::Errors.write(text)));
 }
 
+/// Events of the log that wait for the end of an answer.
+#[cfg(feature = "chat")]
+static EVENTS: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// The log, held back from a terminal as long as this lives.
+#[cfg(feature = "chat")]
+#[derive(Debug)]
+pub(crate) struct HeldLog(());
+
+#[cfg(feature = "chat")]
+impl HeldLog {
+    /// `None` where standard error is not the terminal of the answer.
+    pub(crate) fn begin() -> Option<Self> {
+        let is_here = To::Errors.is_terminal() && To::Output.is_terminal();
+        is_here.then(|| {
+            events().get_or_insert_default();
+            Self(())
+        })
+    }
+}
+
+#[cfg(feature = "chat")]
+impl Drop for HeldLog {
+    fn drop(&mut self) {
+        let left = events().take().unwrap_or_default();
+        left.iter().for_each(|text| drop(To::Errors.write(text)));
+    }
+}
+
+/// Takes the events of the log that wait.
+#[cfg(feature = "chat")]
+pub(crate) fn take_held_events() -> Vec<String> {
+    events().as_mut().map(std::mem::take).unwrap_or_default()
+}
+
+#[cfg(feature = "chat")]
+fn events() -> std::sync::MutexGuard<'static, Option<Vec<String>>> {
+    EVENTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// True if standard output and standard input are a terminal whose screen can be drawn on.
 #[cfg(feature = "tui")]
 pub(crate) fn can_be_drawn_on() -> bool {
@@ -180,6 +220,14 @@ pub(crate) fn part(text: &str) -> io::Result<()> {
     noted(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
+/// Has a terminal mark the begin and the end of pasted text, or no more.
+#[cfg(all(feature = "chat", unix))]
+pub(crate) fn mark_pastes(is_on: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(if is_on { b"\x1b[?2004h" } else { b"\x1b[?2004l" })?;
+    out.flush()
+}
+
 /// Writes exactly these bytes to standard output, which must not be a terminal.
 pub(crate) fn exactly(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -249,6 +297,13 @@ impl Write for Log {
         let text = String::from_utf8_lossy(event);
         let text = memory_embed::redacted(text.strip_suffix('\n').unwrap_or(&text));
         let text = text.as_ref();
+        #[cfg(feature = "chat")]
+        if let Some(held) = events().as_mut() {
+            if held.len() < MOST_HELD {
+                held.push(one_line(text).into_owned());
+            }
+            return Ok(event.len());
+        }
         To::Errors.write(&if self.json { harmless_json(text) } else { one_line(text) })?;
         Ok(event.len())
     }

@@ -214,7 +214,7 @@ struct MessageMembers<'a> {
 }
 
 /// Reads a message to its end.
-fn read(from: &mut dyn Read) -> anyhow::Result<String> {
+pub(super) fn read(from: &mut dyn Read) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     from.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).context("cannot read standard input")?;
     if bytes.len() > MOST_BYTES {

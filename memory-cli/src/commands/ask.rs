@@ -1,5 +1,10 @@
 //! `memory ask`: one turn of a chat, for scripts.
 
+use std::{
+    io::{self, IsTerminal as _},
+    time::Duration,
+};
+
 use clap::Args as ClapArgs;
 use memory::{Access, Builder, Message};
 use memory_agent::{CallDone, Ended, Turn, Usage};
@@ -9,22 +14,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    chat::{AgentArgs, Live, Signals, begun, learned},
+    append,
+    chat::{AgentArgs, Live, Signals, begun, is_ready, learned},
     resolve,
 };
 use crate::{
-    failure::{NotFound, Usage as UsageError},
+    failure::{self, NotFound, Usage as UsageError},
     globals::Globals,
+    output::Output,
 };
+
+/// Silent wait for a question on standard input.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Asks a chat model in a conversation, and prints its answer.
 ///
 /// The message, each call of a tool and the answer are kept before the next step. Without a question, a turn that a killed
-/// program has left is finished. Exit codes: 0 answered; 1 the model failed or Ctrl-C interrupted it, and the message is
+/// program has left is finished, or the question is read from a standard input that is no terminal. Exit codes: 0 answered; 1 the model failed or Ctrl-C interrupted it, and the message is
 /// kept; 2 no model, or a wrong option; 3 nothing is open; 4 damaged; 5 in use.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The message, also after the name of its conversation
+    /// The message, also after the name of its conversation; - reads it from standard input
     #[arg(value_name = "QUESTION", value_parser = resolve::question)]
     question: Option<String>,
     /// The conversation: its name or the beginning of it, its title, or `last`; a new name begins one [default: a new one]
@@ -85,9 +95,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let live = (!output.json).then(Live::new);
     let events: &dyn memory_agent::AgentEvents = live.as_ref().map_or(&(), |live| live);
+    let question = match args.question.as_deref() {
+        Some("-") => Some(resolve::question(&read(output)?).map_err(UsageError)?),
+        Some(_) => Some(question),
+        // A pipe that nobody writes to must not keep an open turn from its end.
+        None if agent.is_open().await? && !is_ready(Duration::ZERO) => None,
+        None => piped(output)?,
+    };
     let agent = agent.until(signals.begin());
-    let turn = match &args.question {
-        Some(_) => agent.run(Message::user(&question), events).await?,
+    let turn = match question {
+        Some(question) => agent.run(Message::user(&question), events).await?,
         None => agent
             .resume(events)
             .await?
@@ -105,12 +122,34 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.note(&format!("in `{}`", conversation.id()));
     }
     match turn.ended {
+        Ended::Cut => {
+            let why = turn.failure.as_deref().map(|failure| failure::line_of(failure)).unwrap_or_default();
+            Err(anyhow::anyhow!("the answer broke off, and what came of it is kept: {why}"))
+        }
         Ended::Interrupted => Err(anyhow::anyhow!("the answer was interrupted: what came of it is kept")),
         Ended::Requests => {
             Err(anyhow::anyhow!("the turn has its maximum of requests: `memory ask` without a question goes on"))
         }
         _ => Ok(()),
     }
+}
+
+/// The question that is piped to the program, if any.
+fn piped(output: Output) -> anyhow::Result<Option<String>> {
+    if io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    Ok(Some(read(output)?).filter(|text| !text.trim().is_empty()))
+}
+
+/// Reads the question from standard input, and says so if it has to wait.
+fn read(output: Output) -> anyhow::Result<String> {
+    if io::stdin().is_terminal() {
+        output.note("reading the question from this terminal, up to Ctrl-D");
+    } else if !is_ready(PATIENCE) {
+        output.note("waiting for the question on standard input, up to its end");
+    }
+    append::read(&mut io::stdin().lock())
 }
 
 impl<'a> Answer<'a> {

@@ -1,6 +1,7 @@
 //! `memory chat`: a conversation with a chat model in the terminal, kept by the memory.
 
 mod agent;
+mod ahead;
 mod bang;
 mod input;
 mod live;
@@ -12,6 +13,7 @@ use memory::{Access, Builder};
 
 pub(super) use self::{
     agent::{AgentArgs, begun},
+    ahead::is_ready,
     live::{Live, learned},
     signals::Signals,
 };
@@ -19,7 +21,7 @@ use self::{
     input::{Entered, Input},
     session::{Flow, Session},
 };
-use crate::{failure::Usage, globals::Globals};
+use crate::{failure::Usage, globals::Globals, terminal::HeldLog};
 
 /// Talks with a chat model in the terminal; every message is kept before the next step.
 ///
@@ -54,12 +56,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     session.greet()?;
     let mut input = Input::open(session.said_before().await?)?;
     let signals = Signals::listen()?;
+    // Lines of the log would stand in the middle of an answer, and of a line that is edited.
+    let _held = HeldLog::begin();
     let went_on = session.go_on(&signals).await;
     session.reported(went_on)?;
     // The next Ctrl-C leaves after one at an empty line, or one that interrupted the last answer.
-    let mut is_warned = false;
+    let mut is_warned = signals.interruptions() > 0;
     loop {
-        let flow = match input.next()? {
+        session.before_input()?;
+        let flow = match input.next(&session.typed())? {
             Entered::End => Flow::Leave,
             Entered::Interrupt if is_warned => Flow::Leave,
             Entered::Interrupt => {

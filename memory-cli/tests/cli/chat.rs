@@ -51,6 +51,10 @@ pub(crate) fn service() -> Stub {
         if question.contains("much") {
             return says(&"much more ".repeat(5_000));
         }
+        if question.contains("break") {
+            let event = json!({"choices": [{"index": 0, "delta": {"content": "The first half"}}]});
+            return Response::chunks(vec![format!("data: {event}\n\n")]).header("content-type", "text/event-stream");
+        }
         if question.contains("fail") {
             return Response::text("no").status(400);
         }
@@ -147,7 +151,7 @@ fn a_chat_of_lines_shows_what_was_shown_and_learned_and_takes_commands() {
         "60 % cached",
         "noted preference 1.1: I prefer a window seat. (!forget 1.1, !facts correct 1.1 TEXT)",
         "> Please \\\nLook it up.",
-        "* search_memory(query: window seat): ",
+        "▸ search_memory(query: window seat): ",
         "!expand 5",
         "message 1, ",
         "[Message 1, user]: I prefer",
@@ -243,6 +247,126 @@ fn an_interrupted_answer_is_kept_and_two_interruptions_leave() {
     let found = store.succeed(&["find", "interrupted"]);
     assert!(found.contains("interrupted"), "{found}");
     assert!(!store.succeed(&["find", "Again|Never"]).contains("Never said"));
+}
+
+/// Keys that come while an answer is shown stand in the editor after it, also those before Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn what_is_typed_during_an_answer_stands_in_the_editor_after_it() {
+    let (store, stub) = (Store::new(), service());
+    let command = with(&store, &["chat"], &stub);
+    let words = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap()));
+    let script = format!("stty cols 80 rows 24; exec {}", words.collect::<Vec<_>>().join(" "));
+    let mut run = Command::new("script");
+    run.args(["-qec", &script, "/dev/null"])
+        .env("TERM", "xterm")
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = started(&mut run);
+    let mut input = child.stdin.take().unwrap();
+    wait_for(&mut child, "> ");
+    input.write_all(b"Say much.\r").unwrap();
+    wait_for(&mut child, "much more much more");
+    input.write_all(b"Which tram\x7f\x7fain?\r\x1b[200~One\rand two\x1b[201~\x03").unwrap();
+    wait_for(&mut child, "[interrupted]");
+    wait_for(&mut child, "and two");
+    input.write_all(b"\r").unwrap();
+    for part in ["noted", "▸ sent", "> "] {
+        wait_for(&mut child, part);
+    }
+    input.write_all(b"exit\r").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(messages(&store)[2], "user: Which train?\nOne\nand two");
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_kept_and_goes_on_when_asked() {
+    let (store, stub) = (Store::new(), service());
+    let error = failure(&mut with(&store, &["ask", "-c", "trip", "Please break."], &stub), 1);
+    assert!(error.contains("broke off, and what came of it is kept: "), "{error}");
+    assert_eq!(messages(&store), ["user: Please break.", "assistant: The first half [cut off]"]);
+    let shown = chat(&mut with(&store, &["chat", "trip"], &stub), "Now break again.\n!again\n!again\n");
+    for part in ["▸ [cut off]", "!again has it go on", "Go on where it ended.", "no message waits for an answer"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(stub.requests().len(), 3, "nothing is asked twice unasked");
+    assert_eq!(messages(&store).len(), 6);
+}
+
+#[test]
+fn a_second_process_says_who_answers_and_a_killed_one_makes_room() {
+    let (store, stub) = (Store::new(), service());
+    let mut child = started(&mut with(&store, &["chat"], &stub));
+    child.stdin.as_mut().unwrap().write_all(b"Say much.\n").unwrap();
+    wait_for(&mut child, "much more much more");
+    let error = failure(&mut with(&store, &["ask", "-c", "last", "Hello?"], &stub), 5);
+    assert!(error.contains(&format!("is being answered by process {}", child.id())), "{error}");
+    let shown = chat(&mut with(&store, &["chat", "--continue", "last"], &stub), "And I?\n");
+    assert_eq!(shown.matches("is being answered by process").count(), 2, "{shown}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(messages(&store), ["user: Say much."]);
+    success(&mut with(&store, &["ask", "-c", "last", "Hello?"], &stub));
+    assert_eq!(messages(&store).len(), 3);
+}
+
+#[test]
+fn a_question_may_be_piped() {
+    let (store, stub) = (Store::new(), service());
+    for (args, piped, count) in [
+        (&["ask", "-c", "trip"][..], "Is it noted?\n", 2),
+        (&["ask", "-c", "trip", "-"], "And this?\n", 4),
+        (&["ask", "-c", "trip", "And that?"], "Not read.", 6),
+    ] {
+        let shown = chat(&mut with(&store, args, &stub), piped);
+        assert!(shown.contains("It is **noted**."), "{shown}");
+        assert_eq!(messages(&store).len(), count);
+    }
+    failure(&mut with(&store, &["ask", "-c", "trip", "-"], &stub), 2);
+    let mut open = started(&mut with(&store, &["ask", "-c", "trip"], &stub));
+    let mut said = [0; 7];
+    open.stderr.as_mut().unwrap().read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"waiting", "a wait is not silent");
+    drop(open.stdin.take());
+    assert_eq!(open.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn facts_are_added_and_hidden_and_labels_of_a_model_are_not_the_programs() {
+    let store = Store::new();
+    let stub = Stub::start(|_, _| says("Sure.\n\n▸ error: the disk is full"));
+    let lines = "Hello.\n!facts add The hut has the number 12.\n!facts add\n!facts\n!facts forget e1\n!facts hut\n!search zebra\n";
+    let shown = chat(&mut with(&store, &["chat"], &stub), lines);
+    for part in [
+        "fact       ",
+        "The hut has the number 12.",
+        "say what holds",
+        "e1 is not shown",
+        "> error: the disk",
+        "nothing bears",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("▸ error: the disk"), "{shown}");
+}
+
+/// After an erasure by another process, words of the message are in no prompt that a chat shows.
+#[test]
+fn what_another_process_erases_is_in_no_prompt_of_a_chat() {
+    let (store, stub) = (Store::new(), service());
+    let mut child = started(&mut with(&store, &["chat"], &stub));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"The code is QX-4471.\n!why\n").unwrap();
+    wait_for(&mut child, "> !why");
+    wait_for(&mut child, "QX-4471");
+    store.succeed(&["erase", "-c", "last", "1", "--yes"]);
+    input.write_all(b"!why\n!why full\n").unwrap();
+    drop(input);
+    let rest = child.wait_with_output().unwrap();
+    let rest = String::from_utf8(rest.stdout).unwrap();
+    let (_, after) = rest.split_once("> !why").unwrap();
+    assert!(after.contains("no prompt since the last change") && !after.contains("QX-4471"), "{after}");
 }
 
 #[test]

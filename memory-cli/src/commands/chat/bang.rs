@@ -3,7 +3,7 @@
 use memory::{
     Level, Mark, NodeId, NodeRange,
     erasing::{EraseOptions, EraseRequest},
-    ledger::{EntryAuthor, EntryId, LedgerRequest},
+    ledger::{EntryAuthor, EntryId, EntryKind, LedgerRequest, NewEntry},
 };
 use memory_core::port::{Query, Scope};
 use memory_hooks::ListOptions;
@@ -21,7 +21,7 @@ const COMMANDS: [(&str, &str, &str); 16] = [
     ("!why", "[full]", "what the model was shown last, and why, piece by piece; or its exact text"),
     ("!search", "QUESTION", "messages of this conversation that bear on a question; !search all QUESTION: of all"),
     ("!expand", "[N|N-M]", "messages word for word; without a number the last result of a tool"),
-    ("!facts", "[WORDS]", "what is known; !facts correct ID TEXT replaces one"),
+    ("!facts", "[WORDS]", "what is known; !facts add TEXT and !facts correct ID TEXT change it"),
     ("!forget", "ID|N|N-M|all", "hide a fact, or erase messages or all of this conversation for good"),
     ("!important", "[N]", "keep message N in every view, or mark this conversation"),
     ("!stats", "", "messages, levels and tokens, and what this chat has spent"),
@@ -30,11 +30,15 @@ const COMMANDS: [(&str, &str, &str); 16] = [
     ("!sessions", "", "list the conversations"),
     ("!load", "ID|last|TITLE", "go to a conversation"),
     ("!nopersist", "[off]", "a conversation that lives in memory alone, of which nothing is kept; off: back"),
-    ("!again", "", "ask the last message again, if it has no answer"),
+    ("!again", "", "ask the last message again if it has no answer, or go on with one that was cut off"),
     ("exit", "", "leave; so do quit and Ctrl-D"),
     ("\\", "", "at the end of a line: the message goes on in the next"),
 ];
 
+/// Message that continues an answer that was cut off.
+const GO_ON: &str = "Your answer was cut off. Go on where it ended.";
+/// Least probability that a hit of a search bears on the question.
+const LEAST_RELEVANCE: f32 = 0.05;
 /// Most hits of a search.
 const HITS: usize = 8;
 /// Most conversations that are listed.
@@ -98,8 +102,7 @@ fn help(session: &Session<'_>) -> anyhow::Result<()> {
 fn why(session: &Session<'_>, rest: &str) -> anyhow::Result<()> {
     let Some(prompt) = &session.prompt else {
         let id = session.conversation.id();
-        return Ok(session
-            .print(&format!("nothing was asked in this chat yet; `memory replay {id}` lists earlier prompts"))?);
+        return Ok(session.print(&format!("no prompt since the last change; `memory replay {id}` lists earlier ones"))?);
     };
     if rest == "full" {
         return Ok(session.output.text(prompt.text())?);
@@ -127,7 +130,7 @@ async fn found(session: &Session<'_>, rest: &str) -> anyhow::Result<()> {
     if question.trim().is_empty() {
         return Err(Usage("say what to search: !search QUESTION".to_owned()).into());
     }
-    let found = session.memory.search(Query::new(question, scope).limit(HITS)).await?;
+    let found = session.memory.search(Query::new(question, scope).limit(HITS).min_relevance(LEAST_RELEVANCE)).await?;
     if found.hits.is_empty() {
         session.print("nothing bears on it")?;
     }
@@ -172,6 +175,19 @@ async fn last_result(session: &Session<'_>) -> anyhow::Result<NodeRange> {
 }
 
 async fn known(session: &Session<'_>, rest: &str) -> anyhow::Result<()> {
+    let (verb, words) = rest.split_once(' ').unwrap_or((rest, ""));
+    if verb == "add" {
+        if words.trim().is_empty() {
+            return Err(Usage("say what holds: !facts add TEXT".to_owned()).into());
+        }
+        let entry = NewEntry::new(EntryKind::Fact, words.trim(), EntryAuthor::Person(String::new()));
+        let entry = session.conversation.add_entry(entry).await?;
+        return Ok(session.output.line(&facts::line(&entry))?);
+    }
+    if verb == "forget" {
+        let id = words.trim().parse::<EntryId>().map_err(|error| Usage(error.to_string()))?;
+        return hide(session, id).await;
+    }
     if let Some(rest) = rest.strip_prefix("correct ") {
         let (id, text) =
             rest.split_once(' ').ok_or_else(|| Usage("say what holds: !facts correct ID TEXT".to_owned()))?;
@@ -187,18 +203,23 @@ async fn known(session: &Session<'_>, rest: &str) -> anyhow::Result<()> {
     facts::print_ledger(session.output, &session.conversation.ledger(&request.limit(50)).await?)
 }
 
+/// Shows an entry as known no more.
+async fn hide(session: &Session<'_>, id: EntryId) -> anyhow::Result<()> {
+    session.conversation.disable_entry(id).await?;
+    let message = match id {
+        EntryId::Said { node, .. } => format!("; message {node} stays: !forget {node} erases it"),
+        EntryId::Recorded(_) => String::new(),
+    };
+    Ok(session.print(&format!("{id} is not shown as known any more{message}"))?)
+}
+
 async fn forget(session: &mut Session<'_>, rest: &str, input: &mut Input) -> anyhow::Result<()> {
     let (what, is_agreed) = match rest.strip_suffix("--yes") {
         Some(what) => (what.trim(), true),
         None => (rest, false),
     };
     if let Ok(id) = what.parse::<EntryId>() {
-        session.conversation.disable_entry(id).await?;
-        let message = match id {
-            EntryId::Said { node, .. } => format!("; message {node} stays: !forget {node} erases it"),
-            EntryId::Recorded(_) => String::new(),
-        };
-        return Ok(session.print(&format!("{id} is not shown as known any more{message}"))?);
+        return hide(session, id).await;
     }
     let conversation = session.conversation.id().clone();
     let request = match what {
@@ -319,7 +340,14 @@ async fn load(session: &mut Session<'_>, rest: &str, signals: &Signals) -> anyho
 }
 
 async fn again(session: &mut Session<'_>, signals: &Signals) -> anyhow::Result<()> {
-    if session.go_on(signals).await? { Ok(()) } else { Ok(session.print("no message waits for an answer")?) }
+    if session.go_on(signals).await? {
+        return Ok(());
+    }
+    if session.is_cut().await? {
+        session.print(&format!("> {GO_ON}"))?;
+        return session.say(GO_ON, signals).await;
+    }
+    Ok(session.print("no message waits for an answer")?)
 }
 
 fn nopersist(session: &mut Session<'_>, rest: &str) -> anyhow::Result<()> {

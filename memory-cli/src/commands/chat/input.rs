@@ -49,16 +49,25 @@ impl Input {
         let config = Config::builder().auto_add_history(true).max_history_size(1_000)?.build();
         let mut editor = Editor::with_history(config, MemHistory::new())?;
         editor.set_helper(Some(Line));
+        let mut input = Self::Edited(Box::new(editor));
+        input.recall(said)?;
+        Ok(input)
+    }
+
+    /// Makes these the earlier messages of the arrow keys.
+    pub(super) fn recall(&mut self, said: Vec<String>) -> anyhow::Result<()> {
+        let Self::Edited(editor) = self else { return Ok(()) };
+        editor.clear_history()?;
         for text in said.into_iter().filter(|text| !text.chars().any(steers_terminal)) {
             editor.add_history_entry(text)?;
         }
-        Ok(Self::Edited(Box::new(editor)))
+        Ok(())
     }
 
-    /// The next line.
-    pub(super) fn next(&mut self) -> anyhow::Result<Entered> {
+    /// The next line, which begins with what was `typed` already.
+    pub(super) fn next(&mut self, typed: &str) -> anyhow::Result<Entered> {
         let text = match self {
-            Self::Edited(editor) => match editor.readline(PROMPT) {
+            Self::Edited(editor) => match editor.readline_with_initial(PROMPT, (typed, "")) {
                 Ok(line) => line,
                 Err(ReadlineError::Interrupted) => return Ok(Entered::Interrupt),
                 Err(ReadlineError::Eof) => return Ok(Entered::End),

@@ -1,23 +1,26 @@
 //! A chat: its conversation, its agent, and what was shown and spent.
 
-use std::{io, sync::Arc};
+use std::{collections::BTreeSet, io, sync::Arc};
 
 use memory::{ConversationId, Memory, Message, NodeRange, Prompt, Role, port::ChatModel};
 use memory_agent::{Agent, AgentError, Turn, Usage};
 use memory_core::text::one_line;
 use memory_hooks::Conversation;
 
-use super::{AgentArgs, Live, bang, input::Input, live, signals::Signals};
+use super::{AgentArgs, Live, ahead::Typed, bang, input::Input, live, signals::Signals};
 use crate::{
     failure,
     globals::Globals,
-    output::{Output, counted},
+    output::{Output, counted, shorten},
+    terminal,
 };
 
 /// Most tokens of the reminder of where a conversation stood.
 const REMINDER: u32 = 300;
 /// Most earlier messages that the arrow keys bring back.
 const SAID_BEFORE: u64 = 200;
+/// Line before the answer to a message of an earlier process.
+const ASKED_AGAIN: &str = "the last message has no answer: it is asked again; Ctrl-C stops it";
 /// The two lines of a chat without a model.
 const NO_MODEL: [&str; 2] = [
     "No chat model is set; !help lists what works without. With a key: --model anthropic:claude-haiku-4-5",
@@ -43,6 +46,12 @@ pub(super) struct Session<'a> {
     pub(super) prompt: Option<Prompt>,
     /// Tokens and costs of the chat.
     pub(super) usage: Usage,
+    /// Keys that were pressed during the last answer.
+    typed: Typed,
+    /// Number of erased messages that the last prompt and the arrow keys know of.
+    erased: u64,
+    /// Warnings that were shown.
+    warned: BTreeSet<String>,
     model: Option<Arc<dyn ChatModel>>,
     how: &'a AgentArgs,
     agent: Option<Agent>,
@@ -64,6 +73,9 @@ impl<'a> Session<'a> {
             kept: None,
             prompt: None,
             usage: Usage::default(),
+            typed: Typed::default(),
+            erased: 0,
+            warned: BTreeSet::new(),
             model,
             how,
             agent: None,
@@ -104,21 +116,61 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Keys that were pressed during the last answer, for the editor.
+    pub(super) fn typed(&mut self) -> String {
+        std::mem::take(&mut self.typed).text
+    }
+
+    /// Prints what came up during the last answer.
+    pub(super) fn before_input(&mut self) -> anyhow::Result<()> {
+        if self.typed.is_cut {
+            live::ours("the pasted text is cut: its end did not arrive")?;
+        }
+        self.warn()
+    }
+
+    /// Forgets the words of messages that were erased, also by another process.
+    async fn forget_erased(&mut self, input: &mut Input) -> anyhow::Result<()> {
+        let erased = self.conversation.overview().await.map_or(0, |state| state.erased);
+        if std::mem::replace(&mut self.erased, erased) < erased {
+            self.prompt = None;
+            input.recall(self.said_before().await?)?;
+        }
+        Ok(())
+    }
+
+    /// Prints a new warning of the log, and counts further ones.
+    fn warn(&mut self) -> anyhow::Result<()> {
+        let held: Vec<_> = terminal::take_held_events().into_iter().map(|line| live::warning(&line)).collect();
+        let mut new = held.into_iter().filter(|line| self.warned.insert(line.clone())).collect::<Vec<_>>().into_iter();
+        let Some(first) = new.next() else { return Ok(()) };
+        let more = match new.len() {
+            0 => String::new(),
+            more => format!(" (and {}: 2>FILE keeps all)", counted(more as u64, "more", "more")),
+        };
+        let room = live::width().saturating_sub(more.len() + "  warning: ".len());
+        Ok(live::ours(&format!("warning: {}{more}", shorten(&first, room)))?)
+    }
+
+    /// True if the last answer was cut off.
+    pub(super) async fn is_cut(&self) -> anyhow::Result<bool> {
+        let Ok(state) = self.conversation.overview().await else { return Ok(false) };
+        let Some(last) = NodeRange::first_n(state.nodes).map(NodeRange::last) else { return Ok(false) };
+        let nodes = self.conversation.messages(NodeRange::single(last)).await?;
+        Ok(nodes.iter().any(|node| node.message.metadata.contains_key("cut")))
+    }
+
     /// Continues a turn without an answer, as a killed program leaves one; `false` if there is none.
     pub(super) async fn go_on(&mut self, signals: &Signals) -> anyhow::Result<bool> {
         if !self.ready()? {
             return Ok(false);
         }
         let Some(mut agent) = self.agent.take() else { return Ok(false) };
-        if !agent.is_open().await? {
-            self.agent = Some(agent);
-            return Ok(false);
-        }
-        self.print("(the last message has no answer: it is asked again; Ctrl-C stops it)")?;
-        let turn = agent.until(signals.begin()).resume(&Live::new()).await;
-        signals.end();
+        let turn = agent.until(signals.begin_quietly()).resume(&Live::after(ASKED_AGAIN)).await;
+        self.typed = signals.end();
         self.agent = Some(agent);
-        self.done(turn.map(Option::unwrap_or_default)).await?;
+        let Some(turn) = turn.transpose() else { return Ok(false) };
+        self.done(turn).await?;
         Ok(true)
     }
 
@@ -130,10 +182,12 @@ impl<'a> Session<'a> {
         if matches!(text, "exit" | "quit" | "!exit" | "!quit") {
             return Ok(Flow::Leave);
         }
+        self.forget_erased(input).await?;
         let done = match text.strip_prefix('!') {
             Some(command) => bang::run(self, command, input, signals).await,
             None => self.say(text, signals).await,
         };
+        self.forget_erased(input).await?;
         self.reported(done)?;
         Ok(Flow::Stay)
     }
@@ -142,19 +196,23 @@ impl<'a> Session<'a> {
     pub(super) fn reported<T>(&self, done: anyhow::Result<T>) -> anyhow::Result<()> {
         match done {
             Err(error) if crate::terminal::output_is_closed() => Err(error),
-            Err(error) => Ok(self.output.text(&format!("error: {}", failure::describe(&error)))?),
+            Err(error) => Ok(live::ours(&format!("error: {}", failure::in_a_line(&error)))?),
             Ok(_) => Ok(()),
         }
     }
 
-    async fn say(&mut self, text: &str, signals: &Signals) -> anyhow::Result<()> {
+    /// Says a message, and has the model answer it.
+    pub(super) async fn say(&mut self, text: &str, signals: &Signals) -> anyhow::Result<()> {
         if !self.ready()? {
             return Ok(NO_MODEL.iter().try_for_each(|line| self.print(line))?);
         }
         let Some(mut agent) = self.agent.take() else { return Ok(()) };
-        let turn = agent.until(signals.begin()).run(Message::user(text), &Live::new()).await;
-        signals.end();
+        let turn = agent.until(signals.begin_quietly()).run(Message::user(text), &Live::new()).await;
+        self.typed = signals.end();
         self.agent = Some(agent);
+        if matches!(turn, Err(AgentError::Answering { .. })) {
+            self.typed.text = format!("{text}\n{}", self.typed.text).trim_end().to_owned();
+        }
         self.done(turn).await
     }
 
@@ -168,14 +226,19 @@ impl<'a> Session<'a> {
 
     /// Prints what a turn took.
     async fn done(&mut self, turn: Result<Turn, AgentError>) -> anyhow::Result<()> {
-        let turn = turn.map_err(|error| {
-            let kept = "the message is kept: !again asks once more";
-            anyhow::Error::new(error).context(kept)
-        })?;
+        let turn = match turn {
+            Ok(turn) => turn,
+            Err(error @ AgentError::Answering { .. }) => return Err(error.into()),
+            Err(error) => {
+                live::ours(&format!("error: {}", failure::line_of(&error)))?;
+                return Ok(live::ours("the message is kept: !again asks once more")?);
+            }
+        };
         self.usage.merge(&turn.usage);
         let learned = live::learned(&self.conversation, &turn).await?;
         let levels = self.conversation.stats().await?.nodes_per_level;
-        live::after(self.output, levels, &turn, &learned)?;
+        let window = self.model.as_ref().map_or(0, |model| model.context_window());
+        live::after(window, levels, &turn, &learned)?;
         self.prompt = turn.prompt.or(self.prompt.take());
         Ok(())
     }
