@@ -308,10 +308,19 @@ impl StandingLines {
         self.chunks.is_empty()
     }
 
-    /// Newest message that says something else instead of a statement of `node`.
+    /// Newest message that says something else instead of a rule, decision or preference of `node`.
     #[must_use]
     pub fn replaced_by(&self, node: NodeId) -> Option<NodeId> {
-        self.from(node).take_while(|line| line.node == node).filter_map(|line| line.replaced?.newest).max()
+        let replaced = || self.from(node).take_while(|line| line.node == node).filter(|line| line.replaced.is_some());
+        // Most messages have none, and only then all lines are looked at.
+        replaced().next()?;
+        let is_stated = self.is_stated();
+        let is_valid_until_then = |line: &&StandingLine| {
+            let of_kind = [StandingKind::Decision, StandingKind::Instruction, StandingKind::Preference]
+                .contains(&line.standing.kind);
+            of_kind && is_stated(line)
+        };
+        replaced().filter(is_valid_until_then).filter_map(|line| line.replaced?.newest).max()
     }
 
     /// Valid lines that are relevant to a question: rules first, newest first, then the others in the order of
@@ -341,15 +350,20 @@ impl StandingLines {
 
     /// The statements in order, including replaced ones. Rules of a meeting and stories of people are left out.
     pub fn stated(&self) -> impl Iterator<Item = &StandingLine> {
+        let is_stated = self.is_stated();
+        self.iter().filter(move |line| is_stated(line))
+    }
+
+    fn is_stated(&self) -> impl Fn(&StandingLine) -> bool + use<> {
         let is_meeting = !self.has_model && self.last() > MEETING;
         let is_talk = !self.has_model && self.iter().zip(self.iter().skip(1)).any(|(a, b)| a.speaker != b.speaker);
-        self.iter().filter(move |line| {
+        move |line| {
             let is_to_a_person =
                 is_meeting && line.standing.kind == StandingKind::Instruction && !line.standing.is_firm;
             // Between people "we decided to buy groceries" is a story.
             let is_story = is_talk && line.standing.is_told;
             line.standing.kind != StandingKind::Revocation && !is_to_a_person && !is_story
-        })
+        }
     }
 
     /// Number of the last message with a line; 0 without one.

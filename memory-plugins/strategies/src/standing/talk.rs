@@ -355,3 +355,16 @@ fn a_duty_of_a_thing_is_a_rule() {
         Instruction,
     );
 }
+
+#[test]
+fn a_message_that_only_changed_something_is_changed_by_none() {
+    let said = [
+        "We use Redis.",
+        "Actually it was not a threshold, it was just adding noise.",
+        "Scrap the threshold, actually.",
+    ];
+    let lines = talk(&said, true);
+    assert_eq!(lines.replaced_by(NodeId::from_index(1)), None);
+    let changed = talk(&["We use Redis.", "Scratch Redis, we use RabbitMQ."], true);
+    assert_eq!(changed.replaced_by(NodeId::from_index(0)), Some(NodeId::from_index(1)));
+}
