@@ -273,7 +273,7 @@ fn a_view_of_any_message_is_shown_and_said_not_to_have_been() {
     assert!(text.contains("platform 9") && !text.contains("day 31"), "{text}");
     assert!(shown["tokens"].as_u64().unwrap() <= 700);
     let said = store.command(&asked).output().unwrap();
-    assert!(String::from_utf8_lossy(&said.stderr).contains("note: this was not shown"), "people are told as well");
+    assert!(String::from_utf8_lossy(&said.stderr).contains("note: no model was shown this"), "people are told as well");
     let by_time = store.json(&["context", "--as-of", "2023-11-14T22:20:00Z"]);
     assert_eq!((&by_time["nodes"], support::codes(&by_time)), (&json!(6), vec!["not-shown"]));
     assert_eq!(store.json(&["replay"])["views"].as_array().unwrap().len(), 1, "nothing of it is recorded");

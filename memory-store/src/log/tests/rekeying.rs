@@ -276,7 +276,7 @@ fn a_program_of_before_another_master_key_and_new_keys_says_to_start_it_again() 
     perform(&late, &more).unwrap();
     change_encryption(path, options(), Some(&NEW), &EncryptionChange::NewKeys, &()).unwrap();
     let refused = perform(&late, &more).unwrap_err();
-    assert!(refused.to_string().contains("restart this program with the new key"), "{refused}");
+    assert!(refused.to_string().contains("restart this program with that one"), "{refused}");
     drop(late);
     check(&open(path).unwrap(), &[requests(), vec![more]].concat(), "nothing was lost");
 }
