@@ -1,6 +1,6 @@
 //! Documents that were made of messages of a conversation, which they follow where those are erased or quarantined.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use memory_core::{
     ConversationId, Mark, Message, NodeId, NodeRange,
@@ -43,22 +43,22 @@ impl MadeOf {
         Some(Self::new(ConversationId::new(conversation).ok()?, NodeRange::new(node(first)?, node(last)?)?))
     }
 
-    /// Documents that were made of some of these messages.
+    /// Documents that were made of some of these messages, by conversation. The first message of each document is read.
     ///
     /// # Errors
     /// If the store fails.
     pub async fn documents(
         store: &dyn Source,
         states: &[ConversationState],
-        conversation: &ConversationId,
-        nodes: &[NodeRange],
+        messages: &BTreeMap<ConversationId, Vec<NodeRange>>,
     ) -> Result<Vec<ConversationState>, StoreError> {
         let mut made = Vec::new();
         for state in states.iter().filter(|state| state.is_marked(Mark::Document) && state.nodes > 0) {
             let first = store.whole_nodes(&state.id, NodeRange::single(NodeId::FIRST)).await?;
             let of = first.nodes.first().and_then(|node| Self::of(&node.message));
-            let is_made =
-                |of: Self| of.conversation == *conversation && nodes.iter().any(|run| run.common(of.nodes).is_some());
+            let is_made = |of: Self| {
+                messages.get(&of.conversation).is_some_and(|runs| runs.iter().any(|run| run.common(of.nodes).is_some()))
+            };
             if of.is_some_and(is_made) {
                 made.push(state.clone());
             }

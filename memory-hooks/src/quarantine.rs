@@ -105,10 +105,10 @@ impl Memory {
             let mut found: BTreeMap<ConversationId, Vec<NodeRange>> = BTreeMap::new();
             for state in this.states_of(&source).await? {
                 let nodes = this.conversation(state.id.clone()).nodes_of(&source, state.nodes).await?;
-                for made in MadeOf::documents(&*this.parts.store, &all, &state.id, &nodes).await? {
-                    found.entry(made.id).or_default().extend(NodeRange::first_n(made.nodes));
-                }
-                found.entry(state.id).or_default().extend(nodes);
+                found.insert(state.id, nodes);
+            }
+            for made in MadeOf::documents(&*this.parts.store, &all, &found).await? {
+                found.entry(made.id).or_default().extend(NodeRange::first_n(made.nodes));
             }
             let mut conversations = Vec::new();
             for (id, nodes) in found {

@@ -53,11 +53,8 @@ pub async fn plan(parts: &Parts, request: &EraseRequest) -> Result<ErasurePlan, 
 
 /// Adds the documents that were made of messages that go.
 async fn with_made_of(parts: &Parts, states: &[ConversationState], plan: &mut ErasurePlan) -> Result<(), EraseError> {
-    let mut made = Vec::new();
-    for target in &plan.conversations {
-        made.extend(MadeOf::documents(&*parts.store, states, &target.conversation, &target.nodes).await?);
-    }
-    for state in made {
+    let targets = plan.conversations.iter().map(|target| (target.conversation.clone(), target.nodes.clone())).collect();
+    for state in MadeOf::documents(&*parts.store, states, &targets).await? {
         if plan.conversations.iter().all(|target| target.conversation != state.id) {
             plan.conversations.extend(whole(parts, states, &state).await?);
         }
