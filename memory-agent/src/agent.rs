@@ -56,6 +56,8 @@ impl AgentOptions {
 struct Offered {
     spec: ToolSpec,
     tool: Arc<dyn Tool>,
+    /// Tokens of its description.
+    tokens: u32,
     /// True for a tool of the memory, without which the program works.
     is_of_memory: bool,
 }
@@ -91,15 +93,16 @@ impl Agent {
     /// # Errors
     /// [`AgentError::TwoTools`] if another one has its name.
     pub fn tool(self, tool: impl Tool + 'static) -> Result<Self, AgentError> {
-        self.offering(Arc::new(tool), false)
+        let spec = tool.spec();
+        let tokens = self.tokens_of(&spec);
+        self.offering(Offered { spec, tool: Arc::new(tool), tokens, is_of_memory: false })
     }
 
-    fn offering(mut self, tool: Arc<dyn Tool>, is_of_memory: bool) -> Result<Self, AgentError> {
-        let spec = tool.spec();
-        if self.tools.iter().any(|other| other.spec.name == spec.name) {
-            return Err(AgentError::TwoTools { name: spec.name });
+    fn offering(mut self, offered: Offered) -> Result<Self, AgentError> {
+        if self.tools.iter().any(|other| other.spec.name == offered.spec.name) {
+            return Err(AgentError::TwoTools { name: offered.spec.name });
         }
-        self.tools.push(Offered { spec, tool, is_of_memory });
+        self.tools.push(offered);
         Ok(self)
     }
 
@@ -111,12 +114,11 @@ impl Agent {
     pub fn memory_tools(mut self, tools: &Tools) -> Result<Self, AgentError> {
         let mut left = self.fitted.room_of_tools();
         for tool in MemoryTool::all(tools) {
-            let tokens = self.tokens_of(&tool.spec());
-            if tokens > left {
-                break;
-            }
-            left -= tokens;
-            self = self.offering(Arc::new(tool), true)?;
+            let spec = tool.spec();
+            let tokens = self.tokens_of(&spec);
+            let Some(rest) = left.checked_sub(tokens) else { break };
+            left = rest;
+            self = self.offering(Offered { spec, tool: Arc::new(tool), tokens, is_of_memory: true })?;
         }
         Ok(self)
     }

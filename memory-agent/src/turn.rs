@@ -25,7 +25,7 @@ pub struct Turn {
     pub ended: Ended,
     /// Tokens and costs.
     pub usage: Usage,
-    /// Those of the last request.
+    /// Usage of the last request.
     pub last: Usage,
     /// True if the provider did not report the tokens of the last request, so that they are counted by the memory.
     pub is_estimated: bool,

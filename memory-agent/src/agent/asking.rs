@@ -152,17 +152,16 @@ impl Agent {
     fn offer(&self, room: u32) -> Offer {
         let mut offer = Offer { specs: Vec::new(), tokens: 0, has_memory_tools: false };
         let mut left = Some(room);
-        for Offered { spec, is_of_memory, .. } in &self.tools {
-            let tokens = self.tokens_of(spec);
+        for Offered { spec, tokens, is_of_memory, .. } in &self.tools {
             if *is_of_memory {
-                left = left.and_then(|left| left.checked_sub(tokens));
+                left = left.and_then(|left| left.checked_sub(*tokens));
                 if left.is_none() {
                     continue;
                 }
                 offer.has_memory_tools = true;
             }
             offer.specs.push(spec.clone());
-            offer.tokens = offer.tokens.saturating_add(tokens);
+            offer.tokens = offer.tokens.saturating_add(*tokens);
         }
         offer
     }
