@@ -177,11 +177,7 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let is_rule = |standing: &Standing| standing.kind == StandingKind::Instruction;
     if found.iter().any(is_rule) && spoken(text).any(rules::requests) {
         // "Can you look? Use the staging database, don't write." is about the task at hand.
-        let lasts = |standing: &Standing| {
-            let at = usize::try_from(standing.at).unwrap_or(usize::MAX);
-            text.get(at..at + usize::from(standing.bytes))
-                .is_some_and(|part| rules::names_duration(&Sentence::of(part)))
-        };
+        let lasts = |standing: &Standing| rules::names_duration(&Sentence::of(standing.said_in(text)));
         found.retain(|standing| !is_rule(standing) || standing.is_listed || lasts(standing));
     }
     found
