@@ -18,7 +18,7 @@ pub(crate) fn is_sealed(beginning: &[u8]) -> bool {
     BEGINNINGS.iter().any(|of_age| beginning.starts_with(of_age))
 }
 
-/// Those who can decrypt an export.
+/// Recipients who can decrypt an export.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Recipients {
     /// Encrypt each file to this recipient of age, `age1…`; may be repeated

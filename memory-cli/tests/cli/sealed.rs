@@ -5,20 +5,13 @@ use std::fs;
 
 use age::{secrecy::ExposeSecret as _, x25519::Identity};
 
-use crate::support::{self, Store};
+use crate::support::{Store, trip};
 
 /// A new key in a file, and its recipient.
 fn key(store: &Store, name: &str) -> (String, String) {
     let identity = Identity::generate();
     let file = store.file(name, &format!("# a key\n{}\n", identity.to_string().expose_secret()));
     (file, identity.to_public().to_string())
-}
-
-fn trip() -> Store {
-    let store = Store::new();
-    let file = store.file("trip.jsonl", &support::messages(30));
-    store.succeed(&["import", "--format", "jsonl", &file]);
-    store
 }
 
 #[test]

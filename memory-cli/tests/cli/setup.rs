@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     models::model,
-    support::{self, Store, failure, success},
+    support::{self, Store, failure, success, trip},
 };
 
 /// `memory doctor` on a store, in a home of its own.
@@ -30,13 +30,6 @@ fn item<'a>(told: &'a Value, what: &str) -> (&'a str, Option<&'a str>) {
     let item = items.iter().find(|item| item["what"] == what);
     let item = item.unwrap_or_else(|| panic!("no {what}: {told:#}"));
     (item["state"].as_str().unwrap(), item["remedy"].as_str())
-}
-
-fn trip() -> Store {
-    let store = Store::new();
-    let file = store.file("trip.jsonl", &support::messages(30));
-    store.succeed(&["import", "--format", "jsonl", &file]);
-    store
 }
 
 #[test]

@@ -94,6 +94,14 @@ pub(crate) fn lost_backup(store: &Store) -> String {
     backup
 }
 
+/// A store with thirty messages of the conversation `trip`.
+pub(crate) fn trip() -> Store {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &messages(30));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store
+}
+
 impl Store {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
