@@ -33,7 +33,7 @@ pub(crate) struct Identities {
     /// The file of identities (`age-keygen`) that decrypts exports made with --recipient; may be repeated
     #[cfg(feature = "age")]
     #[arg(long = "identity", value_name = "FILE")]
-    files: Vec<std::path::PathBuf>,
+    identities: Vec<std::path::PathBuf>,
 }
 
 /// The output of an export.
@@ -134,11 +134,11 @@ mod with_age {
         /// An export for recipients of age.
         pub(crate) fn open(&self, file: &Path, limits: ReadLimits) -> anyhow::Result<ExportFile> {
             let name = file.display().to_string();
-            if self.files.is_empty() {
+            if self.identities.is_empty() {
                 return Err(Usage(format!("{name} is encrypted with age: name its key by --identity FILE")).into());
             }
             let mut identities: Vec<Box<dyn Identity>> = Vec::new();
-            for path in &self.files {
+            for path in &self.identities {
                 let text = memory_files::read_to_string(path, Links::Follow, LONGEST)
                     .with_context(|| format!("cannot read {}", path.display()))?;
                 let read = IdentityFile::from_buffer(text.as_bytes()).map_err(anyhow::Error::from);

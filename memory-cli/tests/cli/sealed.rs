@@ -1,5 +1,4 @@
 //! Exports that only recipients of age can read.
-#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::fs;
 
