@@ -113,18 +113,18 @@ fn inspector(workspace: &Workspace, environment: &Environment, memory: &Memory) 
     let store = memory.store.to_string_lossy().into_owned();
     let serving = ["--words-only", "--store", &store, "mcp", "--allow-append", "--memory-tool", "--profile"];
     let inspect = |profile: &str| {
-        let server = environment.inspector(workspace).args(["--cli"]).args([memory.binary.as_path()]);
-        server.args(serving).args([profile])
+        let server = environment.inspector(workspace)?.args(["--cli"]).args([memory.binary.as_path()]);
+        anyhow::Ok(server.args(serving).args([profile]))
     };
     for profile in ["full", "compact"] {
-        inspect(profile).args(["--method", "tools/list", "--strict"]).capture()?;
+        inspect(profile)?.args(["--method", "tools/list", "--strict"]).capture()?;
     }
     let call =
         ["--method", "tools/call", "--tool-name", "expand_node", "--tool-arg", "conversation_id=trip", "node_id=7"];
-    let answered = inspect("full").args(call).capture()?;
+    let answered = inspect("full")?.args(call).capture()?;
     ensure!(answered.contains("platform 9"), "the Inspector was answered {answered}");
     let load = ["--method", "tools/call", "--tool-name", "search_memory", "--tool-arg", "query=Which platform?"];
-    let load = inspect("full").args(load).args(["--load", "--load-requests", CALLS, "--load-concurrency", "10"]);
+    let load = inspect("full")?.args(load).args(["--load", "--load-requests", CALLS, "--load-concurrency", "10"]);
     let said = load.capture()?;
     let loaded: Loaded = serde_json::from_str(&said).context("reading what the Inspector says of the load")?;
     let is_clean = loaded.errors == 0 && loaded.tool_errors == 0 && loaded.requests.to_string() == CALLS;

