@@ -185,16 +185,12 @@ impl Agent {
             let is_hidden = |prompt: &Prompt, node| !prompt.verbatim().iter().any(|shown| shown.contains(node));
             let error = match fitted {
                 Ok(prompt) => match asked.filter(|node| is_hidden(&prompt, *node)) {
-                    Some(node) => self.too_long(node, prompt.budget).await,
+                    Some(node) => self.hidden(node, &prompt, offer.tokens).await,
                     None => return Ok((prompt, offer)),
                 },
-                Err(memory::Error::Plan(PlanError::BudgetTooSmall { needed, budget })) => AgentError::NoRoom {
-                    window: self.fitted.window,
-                    prompt: needed,
-                    budget,
-                    tools: offer.tokens,
-                    reply: self.max_reply_tokens(),
-                },
+                Err(memory::Error::Plan(PlanError::BudgetTooSmall { needed, budget })) => {
+                    self.no_room(needed, budget, offer.tokens)
+                }
                 Err(error) => error.into(),
             };
             let may_help =
@@ -212,13 +208,21 @@ impl Agent {
         Ok(nodes.iter().map(|node| node.tokens).sum())
     }
 
-    /// Error for a message of the user that exceeds the budget of a prompt.
-    async fn too_long(&self, node: NodeId, budget: u32) -> AgentError {
+    /// Error for a prompt without the message of the user.
+    async fn hidden(&self, node: NodeId, prompt: &Prompt, tools: u32) -> AgentError {
         let question = match self.text_tokens(node).await {
             Ok(tokens) => tokens,
             Err(error) => return error,
         };
-        memory::Error::QuestionTooLong { question, needed: question, budget }.into()
+        let (needed, budget) = (prompt.tokens.saturating_add(question), prompt.budget);
+        if question > budget / 2 {
+            return memory::Error::QuestionTooLong { question, needed, budget }.into();
+        }
+        self.no_room(needed, budget, tools)
+    }
+
+    fn no_room(&self, prompt: u32, budget: u32, tools: u32) -> AgentError {
+        AgentError::NoRoom { window: self.fitted.window, prompt, budget, tools, reply: self.max_reply_tokens() }
     }
 
     /// Options of the next prompt, next to `tools` tokens of tools.
