@@ -28,7 +28,7 @@ use crate::{
     failure::{self, Code, Listed},
     globals::{GlobalArgs, Globals},
     output::Output,
-    terminal::{Log, To, catch_panics, flush_errors, output_is_closed},
+    terminal::{Log, To, begin_paging, catch_panics, end_paging, flush_errors, output_is_closed},
 };
 
 pub(crate) use help::GLOBAL_OPTIONS;
@@ -215,6 +215,8 @@ impl Command {
 pub fn run(args: Vec<OsString>) -> u8 {
     let may_fail = !hook::never_fails(&args);
     let code = run_command(&args);
+    // A person may have left the pager before the end.
+    drop(end_paging());
     flush_errors();
     if may_fail { code } else { 0 }
 }
@@ -251,6 +253,9 @@ fn run_command(args: &[OsString]) -> u8 {
         if hook::never_fails(args) { "off" } else { "warn,ort=error,rmcp=error,memory_remote::proxy=info" },
     );
     let names = names(&parsed);
+    if is_read_by_a_person(&names) {
+        begin_paging();
+    }
     let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
     let file = ConfigFile::read(choice, &definition);
     if let Err(faults) = file.check() {
@@ -341,6 +346,15 @@ fn names(mut matches: &clap::ArgMatches) -> Vec<String> {
         matches = of_command;
     }
     names
+}
+
+/// True for a command that only prints what may be long and asks nothing.
+fn is_read_by_a_person(names: &[String]) -> bool {
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let name = names.first().copied().unwrap_or_default();
+    let lists = ["context", "expand", "find", "list", "replay", "resume", "search", "sessions", "show", "summaries"];
+    let parts = [["facts", "list"], ["facts", "search"], ["facts", "history"], ["model", "list"], ["config", "show"]];
+    lists.contains(&name) || names == ["facts"] || parts.iter().any(|part| names == part)
 }
 
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
@@ -467,6 +481,7 @@ fn named(mut command: clap::Command, names: &[String]) -> clap::Command {
 
 /// Prints the help of a command on standard output.
 fn say_help(mut command: clap::Command) -> u8 {
+    begin_paging();
     drop(To::Output.lines(command.render_long_help().to_string().trim_end()));
     0
 }
@@ -475,6 +490,9 @@ fn say_help(mut command: clap::Command) -> u8 {
 fn say(error: clap::Error) -> u8 {
     let to = if error.use_stderr() { To::Errors } else { To::Output };
     let code = u8::try_from(error.exit_code()).unwrap_or(1);
+    if !error.use_stderr() {
+        begin_paging();
+    }
     drop(to.lines(words(error).trim_end()));
     code
 }

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "the place where what is printed is made harmless")]
 
 mod errors;
+mod pager;
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
@@ -26,6 +27,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::output::wrapped;
 
 pub(crate) use errors::flush as flush_errors;
+pub(crate) use pager::{begin as begin_paging, end as end_paging};
 
 /// The marks before and after a highlighted part of a text. They are hidden characters, so that they are escaped in
 /// every text from outside, and have no width, so that a table can be laid out with them.
@@ -92,7 +94,6 @@ fn events() -> std::sync::MutexGuard<'static, Option<Vec<String>>> {
 }
 
 /// True if standard output and standard input are a terminal whose screen can be drawn on.
-#[cfg(feature = "tui")]
 pub(crate) fn can_be_drawn_on() -> bool {
     let can_move = env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
     io::stdin().is_terminal() && To::Output.is_terminal() && (can_move || cfg!(windows))
@@ -127,7 +128,7 @@ impl To {
             Self::Output => {
                 // Both streams may be one terminal, so earlier errors must come first.
                 flush_errors();
-                noted(writeln!(io::stdout().lock(), "{text}"))
+                noted(pager::write(text))
             }
             Self::Errors => {
                 let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,10 @@ const COLUMNS: usize = 80;
 
 /// Lines of a terminal, errors included, after a run of the binary on a store.
 fn screen(store: &Store, args: &[&str]) -> Vec<String> {
-    let command = store.command(args);
+    screen_of(&store.command(args))
+}
+
+fn screen_of(command: &Command) -> Vec<String> {
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
     let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect();
     let script = format!("stty cols {COLUMNS} rows 24; exec {}", words.join(" "));
@@ -36,6 +39,22 @@ fn filled() -> Store {
     store.succeed(&["context", "-c", id, "--budget", "900", "When does the train leave?"]);
     store.succeed(&["disable", "-c", id, "3"]);
     store
+}
+
+/// The pager gets what is longer than the screen and nothing else; without the pager all is printed.
+#[test]
+fn an_output_longer_than_the_screen_is_paged() {
+    let store = filled();
+    let paged = |args: &[&str], pager: &str| screen_of(store.command(args).env("MEMORY_PAGER", pager));
+    for long in [&["help"][..], &["context", "--help"], &["show", "0198f2c4-5a1b-7c3d-9e8f-00112233aabb"]] {
+        let whole = screen(&store, long);
+        assert!(whole.len() >= 24, "{long:?}: {whole:?}");
+        assert_eq!(paged(long, "head -n 2"), whole[..2], "{long:?}");
+        assert_eq!(paged(long, "no-such-pager -x"), whole, "{long:?}");
+    }
+    let short = screen(&store, &["list"]);
+    assert!(short.len() < 24, "{short:?}");
+    assert_eq!(paged(&["list"], "head -n 1"), short);
 }
 
 /// Help of every command and the list of commands fit the width.

@@ -24,6 +24,7 @@ pub(crate) fn memory() -> Command {
     command
         // No file of this user, and none of a test by accident.
         .env("MEMORY_CONFIG", "none")
+        .env("MEMORY_PAGER", "cat")
         .env_remove("MEMORY_STORE")
         .env_remove("MEMORY_SUMMARIZER")
         .env_remove("MEMORY_LOG")
