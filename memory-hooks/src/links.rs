@@ -63,11 +63,12 @@ impl Links {
     /// Adds the next message, whose text is given.
     pub(crate) fn add(&mut self, node: &Node, text: &str) {
         let (message, text) = (&node.message, &*said(text));
-        let derived = || self.relation(node, &backward(text)?);
+        let is_tool = message.role == Role::Tool || message.tool_results().next().is_some();
+        // What a tool found quotes others and corrects nobody.
+        let derived = || backward(text).filter(|_| !is_tool).and_then(|reference| self.relation(node, &reference));
         if let Some(relation) = node.relates_to.or_else(derived) {
             self.found.push(Link { node: node.id, relation });
         }
-        let is_tool = message.role == Role::Tool || message.tool_results().next().is_some();
         if is_tool || message.role == Role::System || text.trim().is_empty() {
             return;
         }
@@ -89,9 +90,7 @@ impl Links {
             |before: &&Arc<EarlierMessage>| before.kind == node.kind() && before.speaker == node.message.speaker;
         let kind = match reference.kind {
             // A reply always follows up the message that it replies to.
-            Backward::FollowsUp if node.kind() == NodeKind::Ai || node.message.tool_results().next().is_some() => {
-                return None;
-            }
+            Backward::FollowsUp if node.kind() == NodeKind::Ai => return None,
             Backward::FollowsUp => RelationKind::FollowUp,
             _ => RelationKind::Correction,
         };
@@ -159,6 +158,20 @@ mod tests {
             Message::user("That's wrong, the Oslo train leaves at 8:10."),
         ];
         assert_eq!(links(&talk), [(5, 2, RelationKind::Correction)]);
+    }
+
+    #[test]
+    fn a_result_of_a_tool_corrects_nothing() {
+        let quoted = memory_core::ContentBlock::ToolResult {
+            tool_use_id: "a".into(),
+            content: vec![memory_core::ContentBlock::Text("[Message 1]: Correction: the Oslo trip is in May.".into())],
+            is_error: false,
+        };
+        let talk = [
+            Message::user("I was wrong, the Oslo trip is in June, not in May."),
+            Message::new(Role::User, vec![quoted]),
+        ];
+        assert_eq!(links(&talk), []);
     }
 
     #[test]
