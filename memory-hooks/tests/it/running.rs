@@ -255,6 +255,23 @@ fn every_window_shows_the_users_last_message_word_for_word() {
     }
 }
 
+/// A pasted log, which no window can show whole.
+#[test]
+fn a_message_longer_than_the_budget_has_most_of_it() {
+    for before in [0, 60] {
+        let world = World::new();
+        world.say(chat(before));
+        let log: Vec<_> = (0..3_000).map(|n| format!("line{n} of the log.")).collect();
+        world.say([Message::user(format!("What is wrong here? {}", log.join("\n")))]);
+        let prompt = turn(&world);
+        let (text, shown) = (prompt.text(), prompt.tokens);
+        assert!(text.contains("What is wrong here?") && text.contains("line2999 of the log."), "{text}");
+        assert!((1_200..=2_000).contains(&shown), "{before}: {shown} of 2,000");
+        world.say([Message::assistant("Nothing."), Message::user("Thanks. And now?")]);
+        assert!(turn(&world).text().contains("Thanks. And now?"));
+    }
+}
+
 #[test]
 fn a_window_that_moves_shows_what_is_pinned() {
     let world = World::new();

@@ -24,6 +24,8 @@ use crate::{
 const ASIDE: f32 = 0.25;
 /// Share of a window that the messages after the last one of the user may take before they are shortened.
 const REPLY: f32 = 0.5;
+/// The same, where that one is longer, as a pasted log is.
+const PASTE: f32 = 0.8;
 /// Number of the last recorded views that may hold the last window of an earlier process.
 const LOOKED_AT: u64 = 8;
 
@@ -339,12 +341,20 @@ impl<'a> Running<'a> {
         for budget in [first, with_asked, wider, budget] {
             match self.view_within(budget).await {
                 Ok(window) if self.shows_question(&window) => return Ok(window),
-                Ok(window) => drop(without.get_or_insert(window)),
+                // A message that no window shows whole has as much of the budget as it can.
+                Ok(window) if without.is_none() || self.cuts_question(&window) => without = Some(window),
+                Ok(_) => {}
                 Err(MemoryError::Plan(error)) => refused = Some(error),
                 Err(error) => return Err(error),
             }
         }
         without.ok_or_else(|| refused.unwrap_or(PlanError::BudgetTooSmall { needed: u32::MAX, budget }).into())
+    }
+
+    /// True if a window shows a part of the last message of the user.
+    fn cuts_question(&self, window: &Window) -> bool {
+        let asked = self.assembly.snapshot.tree.last_prompt();
+        asked.is_some_and(|asked| visible(&window.shown).iter().any(|run| run.contains(asked)))
     }
 
     /// True if a window shows the last message of the user whole, or an end of so many steps that it is added to them.
@@ -376,7 +386,7 @@ impl<'a> Running<'a> {
                 |pieces: &[ViewPiece], longest| self.assembly.tokens_of(&self.assembly.shown(pieces, longest));
             let request = ViewRequest::new(conversation, budget, &tokens_of)
                 .question(self.assembly.tail.question)
-                .reply(share_of(budget, REPLY))
+                .reply(self.reply(budget))
                 .manages(manages);
             match parts.manager.view(&request).await {
                 Err(ManagerError::Plan(error)) => return Err(error.into()),
@@ -390,6 +400,14 @@ impl<'a> Running<'a> {
         let shown = self.assembly.shown(&pieces, longest_result);
         let erased = self.assembly.snapshot.tree.erased_runs(nodes);
         Ok(Window { shown, nodes, erased, asked: None, budget: self.assembly.options.budget, longest_result })
+    }
+
+    /// Most tokens of the messages after the user's last one, and of each text.
+    fn reply(&self, budget: u32) -> u32 {
+        let tree = &self.assembly.snapshot.tree;
+        let asked = tree.last_prompt().and_then(|asked| tree.node(asked)).map_or(0, |node| node.tokens);
+        let usual = share_of(budget, REPLY);
+        if asked > usual { share_of(budget, PASTE) } else { usual }
     }
 
     fn cut_part(&self, part: &mut Part, longest: Option<u32>) {
