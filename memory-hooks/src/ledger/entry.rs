@@ -105,6 +105,7 @@ impl EntryKind {
             StandingKind::Instruction => Some(Self::Rule),
             StandingKind::Preference => Some(Self::Preference),
             StandingKind::Decision => Some(Self::Decision),
+            StandingKind::Fact => Some(Self::Fact),
             StandingKind::Open => Some(Self::Question),
             _ => None,
         }

@@ -62,7 +62,9 @@ pub use said::said;
 pub use sentences::sentences;
 pub use spans::Spans;
 pub use spoken::sentence_at;
-pub use standing::{Ended, Speaker, Standing, StandingKind, StandingLine, StandingLines, changing, standing};
+pub use standing::{
+    Ended, Speaker, Standing, StandingKind, StandingLine, StandingLines, changing, kinds_asked, standing,
+};
 pub use subjects::{Subject, Subjects, matter};
 pub use title::{has_matter, is_small_talk, title};
 

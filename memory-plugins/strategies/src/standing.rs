@@ -1,7 +1,9 @@
-//! Detects standing statements in messages: instructions, preferences, decisions, open points, promises.
+//! Detects standing statements in messages: instructions, preferences, decisions, facts, open points, promises.
 
 mod announcing;
+mod asked;
 mod decisions;
+mod facts;
 mod label;
 mod lines;
 mod rules;
@@ -21,6 +23,7 @@ use crate::{
     words::{Form, Word, words},
 };
 
+pub use asked::kinds_asked;
 pub use lines::{StandingLine, StandingLines};
 pub use superseded::{Ended, changing};
 pub(crate) use superseded::{Said, superseded};
@@ -35,6 +38,8 @@ pub enum StandingKind {
     Preference,
     /// A decision: "We decided to rent the hall."
     Decision,
+    /// A fact about the speaker or the matter: "I live in Bergen.", "The deadline is 5 May."
+    Fact,
     /// A matter that is still to be done or decided: "We still need to decide on the caterer."
     Open,
     /// A speaker's promise: "I'll send the draft on Friday."
@@ -44,13 +49,14 @@ pub enum StandingKind {
 }
 
 impl StandingKind {
-    /// `instruction`, `preference`, `decision`, `open`, `promise` or `revocation`.
+    /// `instruction`, `preference`, `decision`, `fact`, `open`, `promise` or `revocation`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Instruction => "instruction",
             Self::Preference => "preference",
             Self::Decision => "decision",
+            Self::Fact => "fact",
             Self::Open => "open",
             Self::Promise => "promise",
             Self::Revocation => "revocation",
@@ -97,6 +103,10 @@ pub struct Standing {
     is_second: bool,
     /// True if the statement is negative.
     negates: bool,
+    /// Key of what a fact says something about; 0 for any other statement.
+    of: u64,
+    /// True for a revocation of a part: "Forget the rule for tests".
+    is_partial: bool,
     /// True for a decision that is a story of what somebody did: "I chose headphones".
     is_told: bool,
     /// True for an item of a list under a label.
@@ -163,7 +173,7 @@ word_lists! {
     /// Words of rules and decisions that are not their subject: "when I ask", "we decided".
     NO_SUBJECTS = "move postpone push final ask mention request remember decided agreed chose chosen opted settled stay staying stick sticking \
         switched switch switching moving change changed beschlossen entschieden bleiben décidé decidido okay hmm \
-        stop answering replying writing giving adding asking calling using";
+        dann nehmen nehme stop answering replying writing giving adding asking calling using";
 }
 
 /// The standing parts of a message's text, in order, at most 16.
@@ -331,7 +341,15 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     if let Some(part) = decided(sentence) {
         let decision = statement(StandingKind::Decision, text, sentence, part, None)?;
         let turns = decision.over.is_empty() && decisions::turns(sentence);
-        return Some(Standing { is_told: decisions::is_told(sentence), turns, ..decision });
+        // "Let's go with MySQL after all" is about the decision on a database, not about the last one.
+        let takes_back = decision.takes_back && !turns;
+        return Some(Standing { is_told: decisions::is_told(sentence), turns, takes_back, ..decision });
+    }
+    let fact = |(at, of): (usize, u64)| {
+        Some(Standing { of, ..statement(StandingKind::Fact, text, sentence, sentence.part(at)?, None)? })
+    };
+    if let Some(found) = facts::fact(sentence) {
+        return fact(found);
     }
     if sentence.words.len() < FEWEST_WORDS {
         if decisions::answers(sentence) > 0 {
@@ -350,7 +368,7 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     let is_meant =
         |found: &Announced| found.kind != StandingKind::Preference || announcing::is_lasting(sentence, *found);
     let Some(Announced { kind, at, length }) = announced.filter(is_meant) else {
-        return doubt(text, sentence);
+        return facts::remembered(sentence).map_or_else(|| doubt(text, sentence), fact);
     };
     if kind == StandingKind::Revocation {
         let (before, behind) = sentence.words.split_at(at);
@@ -430,10 +448,16 @@ fn dated(text: &str, sentence: &Sentence<'_>, named: &[Word<'_>]) -> Option<Stan
 /// A revocation, if a sentence without a statement changes an earlier one or casts doubt on it.
 fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
     let keys = &sentence.keys;
-    let changes = announcing::corrects(sentence) || announcing::takes_back(keys) || announcing::ends_rule(keys);
+    let changes = announcing::corrects(sentence)
+        || announcing::takes_back(keys)
+        || announcing::ends_rule(keys)
+        || announcing::cancels(keys);
     let is_short = sentence.words.len() <= DOUBT;
     // "I'm stuck on a graph and not sure how to go on, can you help?" shares words with a rule and changes nothing.
-    let is_request = asks(sentence.text) || sentence.requests_behind(0) || rules::requests(sentence.text);
+    let is_request = announcing::is_hypothetical(keys)
+        || asks(sentence.text)
+        || sentence.requests_behind(0)
+        || rules::requests(sentence.text);
     let may_change =
         sentence.words.len() <= CHANGE && (changes || announcing::ends(keys) || !announcing::over(keys).is_empty());
     let is_meant = !is_request && (may_change || is_short && announcing::doubts(&sentence.keys));
@@ -441,11 +465,16 @@ fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
     if !is_meant && answers == 0 {
         return None;
     }
-    let words = announcing::doubted(sentence, &sentence.words);
+    let words =
+        if announcing::exceeds(keys) { sentence.words.clone() } else { announcing::doubted(sentence, &sentence.words) };
     let restates = decisions::restates(sentence);
     let answers = if is_meant { 0 } else { answers };
     let around = things(&sentence.words).into();
-    Some(Standing { changes: changes && is_meant, restates, answers, around, ..change(text, sentence, &words)? })
+    let said = change(text, sentence, &words)?;
+    // "My supervisor wants Copernicus style instead." ends what was decided just before.
+    let is_unnamed = said.over.is_empty() && keys.last() == Some(&crate::words::key("instead"));
+    let takes_back = said.takes_back || is_meant && is_unnamed;
+    Some(Standing { changes: changes && is_meant, restates, answers, around, takes_back, ..said })
 }
 
 /// A revocation by a whole sentence that states nothing itself; `words` may denote its subject.
@@ -503,6 +532,8 @@ fn build(
         takes_back: announcing::takes_back(all),
         turns: false,
         negates: announcing::negates(inside),
+        of: 0,
+        is_partial: kind == StandingKind::Revocation && announcing::is_partial(all),
         names: Box::default(),
         ends_rule: announcing::ends_rule(all),
         restates: false,

@@ -21,7 +21,8 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
          i'm vegan | i'm vegetarian | i'm a vegan | i'm a vegetarian | \
          we're vegan | we're vegetarian | we are vegan | we are vegetarian | i'm against | i am against | i can't eat | i don't eat | i don't drink | \
          i don't like | i do not like | i no longer like | i no longer prefer | i no longer want | i hate | i dislike | \
-         ich bevorzuge | ich hätte lieber | je préfère | prefiero",
+         ich bevorzuge | ich mag keine | ich mag keinen | ich mag kein | ich esse keine | ich esse keinen | ich esse kein | ich trinke keinen | \
+         ich vertrage keine | ich vertrage keinen | ich vertrage kein | mir wäre lieber | mir ist lieber | ich hätte lieber | je préfère | prefiero",
     ),
     (
         StandingKind::Open,
@@ -30,7 +31,8 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
          we still need to decide | i still need to decide | we still have to decide | i still have to decide | \
          is an open question | to be decided | tbd | is unresolved | still unresolved | \
          is still open | are still open | i need to find out if | i need to find out whether | we need to find out if | \
-         we need to find out whether | i haven't figured out | we haven't figured out | i have to think about whether | \
+         we need to find out whether | i haven't figured out | we haven't figured out | still haven't figured out | still haven't decided | still need to figure out | \
+         still have to figure out | still need to decide | offen ist noch | noch offen ist | i have to think about whether | \
          i'll have to think about whether | weiß noch nicht ob | wissen noch nicht ob | i don't know yet whether | i don't know yet if | we don't know yet whether | \
          we don't know yet if | we don't know yet who | we don't know yet which | we don't know yet how | \
          ist noch offen | noch nicht entschieden",
@@ -78,7 +80,7 @@ word_lists! {
     /// Words before an open point that make it hypothetical, or of the past.
     HEDGES = "if when why because how whether until before";
     /// Words behind "I don't like" that name nothing: "I don't like it", "I hate being late".
-    NO_TASTES = "it that this them these those him her you your when being not how what";
+    NO_TASTES = "if it that this them these those him her you your when being not how what";
     /// Words of a wish for the moment, and fillers of speech that was written down.
     MOMENTARY = "yet today tonight tomorrow lol haha uh um uhm hm mm";
     /// Words for a thing that only the talk around it names: "the clunky one".
@@ -105,6 +107,11 @@ word_lists! {
         übersetze korrigiere";
     /// Words before the verb of a saying: "my gran used to say".
     SAYING = "used to always often would once like";
+    /// Languages of answers.
+    LANGUAGES = "english german french spanish italian portuguese dutch polish turkish russian japanese chinese korean arabic hindi \
+        deutsch englisch französisch spanisch italienisch";
+    /// Words before what a revocation is limited to.
+    LIMITS = "for in on except when where für in bei außer";
     /// Words that allow something, before [`AGAIN`]: "Emojis are fine now."
     ALLOWED = "fine ok okay allowed welcome";
     /// Words at the end of a sentence that allows something again.
@@ -112,6 +119,13 @@ word_lists! {
 }
 
 phrase_lists! {
+    /// Phrases of what cannot be had.
+    CANCELLED = "abgesagt | storniert | ausgebucht | ausverkauft | cancelled on us | canceled on us | fell through | falls through | \
+        backed out | sold out | fully booked | out of stock | went out of business";
+    /// Phrases of a value that does not do.
+    EXCESSES = "too low | too high | too small | too big | too slow | too short | too long | too weak | too far | too early | \
+        too late | zu teuer | zu klein | zu groß | zu langsam | zu spät | \
+        zu früh | zu weit | zu kurz | zu lang | passt nicht | klappt nicht";
     /// Phrases that limit a rule to a context.
     CONDITIONS = "when i ask | whenever i ask | if i ask | every time i ask | each time i ask | when i mention | \
         when i talk | when i say | when i request | when i want | when i need | whenever i mention | \
@@ -210,7 +224,9 @@ pub(super) fn announced(sentence: &Sentence<'_>) -> Option<Announced> {
 
 /// True if words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
-    CHANGES.are_in(keys)
+    // "We're not using Postgres any more."
+    let ends = || keys.contains(&key("anymore")) || keys.windows(2).any(|pair| pair == [key("any"), key("more")]);
+    CHANGES.are_in(keys) || has_negation(keys) && ends()
 }
 
 /// True if words with these keys put something in the place of a thing: "Go back to jest for now."
@@ -352,9 +368,36 @@ pub(super) fn takes_back(keys: &[u64]) -> bool {
     TAKES_BACK.are_in(keys)
 }
 
+/// True if one of the keys is of a language.
+pub(super) fn has_language(keys: &[u64]) -> bool {
+    keys.iter().any(|word| LANGUAGES.contains(word))
+}
+
+/// True if words with these keys take back only a part: "You can drop the rule for the tests."
+pub(super) fn is_partial(keys: &[u64]) -> bool {
+    let behind = (0..keys.len()).find(|at| !first_behind(&OVER, keys.get(*at..).unwrap_or_default()).is_empty());
+    let behind = behind.and_then(|at| keys.get(at..)).unwrap_or_default();
+    behind.windows(2).any(|pair| matches!(pair, [limit, next] if LIMITS.contains(limit) && *next != key("now")))
+}
+
+/// True if words with these keys speak of what may be: "If they want more than 800, come back to us."
+pub(super) fn is_hypothetical(keys: &[u64]) -> bool {
+    keys.iter().any(|word| IFS.contains(word))
+}
+
+/// True if words with these keys say that a thing cannot be had: "Harrow's backed out."
+pub(super) fn cancels(keys: &[u64]) -> bool {
+    CANCELLED.are_in(keys)
+}
+
+/// True if words with these keys say that a value does not do: "40 is too low."
+pub(super) fn exceeds(keys: &[u64]) -> bool {
+    EXCESSES.are_in(keys)
+}
+
 /// True if words with these keys may invalidate their subject: "Postgres is out.", "We are not hiring Tom."
 pub(super) fn doubts(keys: &[u64]) -> bool {
-    has_negation(keys) || WAS_NICE.are_in(keys) || keys.iter().any(|key| DOUBTS.contains(key))
+    has_negation(keys) || exceeds(keys) || WAS_NICE.are_in(keys) || keys.iter().any(|key| DOUBTS.contains(key))
 }
 
 /// Words that a doubt is about. Dates are left out, and so is a word that qualifies the noun behind it: "The gas bill
@@ -368,6 +411,7 @@ pub(super) fn doubted<'w>(sentence: &Sentence<'_>, words: &[Word<'w>]) -> Vec<Wo
                 || ENDS.contains(&next.key)
                 || CHANGES.at(&[next.key]).next().is_some()
                 || has_negation(&[next.key])
+                || ["any", "anymore", "hat", "haben", "ist", "sind", "wird", "war"].contains(&next.text)
                 || next.text.ends_with("ed");
             is_joined && next.form == Form::Plain && word.form != Form::Figure && !is_common(next) && !is_verb
         })

@@ -38,13 +38,13 @@ phrase_lists! {
     /// Verbs between a new thing and the old one.
     REPLACES = "replaces | is replaced by | are replaced by | will be replaced by | ersetzt";
     /// Phrases at the beginning of a sentence that change something.
-    CHANGED = "change it to | change that to | make that | let's make it | make it | back to";
+    CHANGED = "change it to | change that to | make that | let's make it | make it | back to | doch | zurück zu";
     /// Endings of a sentence that decides on what it names: "Yes, steam oven, decided."
     SETTLED = "decided | settled | taken | we decided | that's decided | that's settled | beschlossen | abgemacht";
     /// Endings of a sentence that keeps or ends what it names: "OK, nginx stays."
     STAYS = "stays | wins";
     /// Idioms with the words of a decision.
-    IDIOMS = "go with the flow | go with it | just kidding | only kidding | let's do lunch | let's keep going | let's keep in touch | \
+    IDIOMS = "my words | go with the flow | go with it | just kidding | only kidding | let's do lunch | let's keep going | let's keep in touch | \
         let's try again | let's run through | let's start with you | let's start with me | in touch";
     /// Phrases of somebody who has not decided for certain.
     UNSURE = "not sure if | not sure whether | unsure | reconsider | reconsidering | having doubts | having second thoughts | \
@@ -61,11 +61,15 @@ phrase_lists! {
     /// Times of a story.
     PAST = "yesterday | last night | last week | last month | last year | last summer | last weekend | this morning | days ago | \
         weeks ago | months ago | years ago | back then | at that time | the other day | gestern | letzte woche | \
-        last job | previous job | old job | last company | old company | previous company | former company | \
-        last team | previous team | last project | previous project | today i decided | today we decided | once upon | once it | some time ago | a while ago | as a child | when i was | growing up";
+        today i decided | today we decided | once upon | once it | some time ago | a while ago | as a child | when i was | growing up";
     /// Phrases behind a decision that make it depend on something.
     DEPENDS = "only if | if the | if it | if they | if we | if he | if she | if you | if that | unless | provided that | \
         if legal | depending on | as long as | assuming | in case | falls | sofern";
+    /// Phrases of a choice of now.
+    NOW = "i'm going with | we're going with | we are going with | we'll go with | let's go with | i'll go with | \
+        we're going for | i'm going for | we're taking";
+    /// Phrases before what was chosen, with "entschieden" behind it.
+    CHOSEN = "wir haben uns für | ich habe mich für | haben wir uns für | habe ich mich für";
     /// Phrases before a reason, which is no subject.
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
     /// Phrases of a choice in the place of an earlier one, which may be left unnamed.
@@ -97,10 +101,10 @@ word_lists! {
     UNITS = "second minute hour day week month quarter year night euro dollar pound cent percent time people person \
         stunde tag woche monat jahr";
     /// Words after which a decision has no content: "We decided that already."
-    NAMES_NOTHING = "this it another some again more you already so not against those these them your yours which what how whether if \
-        something anything everything nothing";
+    NAMES_NOTHING = "this it another some again more you already so not those these them your yours which what how whether if \
+        something anything everything nothing maybe perhaps probably vielleicht eventuell wahrscheinlich";
     /// Words between a phrase and its content: "We decided that", "We agreed on".
-    LEADS_ON = "to on that for";
+    LEADS_ON = "to on that for against";
     /// Words between a comma or the beginning, and the phrase: "so we use", "okay, then we use".
     LEADS = "and so then but okay ok yes fine alright agreed well actually hmm now also und also dann";
     /// Words at the beginning of an agreement: "Agreed, REST then.", "OK, Friday then."
@@ -114,6 +118,9 @@ word_lists! {
     PEOPLE = "i we he she they you who";
     /// Words after "so no" that leave nothing out.
     NO_THINGS = "problem worries idea need rush hurry doubt chance luck wonder surprise matter way harm";
+    /// Owners of another time, and words for one: "my last job".
+    OWN = "my our his her their";
+    OTHER = "last previous old former earlier first";
     /// Persons whom somebody goes with.
     FAMILY = "mum mom mother dad father wife husband son daughter sister brother friend friends parents kids boss gut";
     /// Words of a mood before "it is", which decide nothing.
@@ -145,7 +152,9 @@ const VALUE: usize = 2;
 
 /// The bytes of the decision in a sentence.
 pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
-    if UNSURE.are_in(&sentence.keys) || PAST.are_in(&sentence.keys) || is_of_history(sentence) || is_story(sentence) {
+    let is_past = PAST.are_in(&sentence.keys) || is_of_another_time(sentence);
+    let is_story = is_of_history(sentence) || is_story(sentence) || is_past && !is_of_now(sentence);
+    if UNSURE.are_in(&sentence.keys) || is_story {
         return None;
     }
     let is_settled =
@@ -161,7 +170,9 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     if is_of_person || is_conditional {
         return None;
     }
-    let is_reversed = behind.iter().any(|key| REVERSED.contains(key)) || announcing::takes_back(behind);
+    // "Let's go with MySQL after all."
+    let rest = behind.strip_suffix(&[key("after"), key("all")]).unwrap_or(behind);
+    let is_reversed = behind.iter().any(|key| REVERSED.contains(key)) || announcing::takes_back(rest);
     if is_reversed || DEPENDS.are_in(behind) || !has_subject(sentence, at + length) {
         return None;
     }
@@ -175,6 +186,19 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
         Some(whole) => Some(whole),
         None => Some(part).filter(|_| !points),
     }
+}
+
+/// True for what was at another time of the speaker's: "In my last jam we chose Unity".
+fn is_of_another_time(sentence: &Sentence<'_>) -> bool {
+    let is_other = |pair: &[u64]| matches!(pair, [own, other] if OWN.contains(own) && OTHER.contains(other));
+    sentence.keys.windows(2).any(is_other)
+}
+
+/// True for a choice of now behind the time of a talk: "After the call yesterday, we're going with Jane."
+fn is_of_now(sentence: &Sentence<'_>) -> bool {
+    let is_going =
+        |(at, length): (usize, usize)| sentence.keys.get(at..at + length).is_some_and(|keys| NOW.are_in(keys));
+    stated(sentence).is_some_and(is_going)
 }
 
 /// True for an idiom, and for something done once: "I decided to learn the harp once."
@@ -228,10 +252,18 @@ fn stated(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
     (0..keys.len()).find_map(|at| {
         let from = keys.get(at..)?;
         let longest = |phrases: &Phrases<()>| phrases.at(from).map(|(length, ())| length).max();
-        let stated = longest(&STATED).filter(|length| names_something(sentence, at + length));
+        let is_chosen = || keys.contains(&key("entschieden"));
+        let stated = longest(&STATED).or_else(|| longest(&CHOSEN).filter(|_| is_chosen()));
+        let stated = stated.filter(|length| names_something(sentence, at + length));
         let used = || longest(&USED).filter(|length| begins_clause(sentence, at) && has_thing(sentence, at + length));
-        let changed =
-            || longest(&CHANGED).filter(|length| begins_clause(sentence, at) && has_name(sentence, at + length));
+        // "Back to cooking: …" changes the subject of the talk.
+        let is_activity = |behind: usize| sentence.words.get(behind).is_some_and(|word| word.text.ends_with("ing"));
+        let changed = || {
+            longest(&CHANGED).filter(|length| {
+                let behind = at + length;
+                begins_clause(sentence, at) && has_name(sentence, behind) && !is_activity(behind)
+            })
+        };
         let length = stated.or_else(used).or_else(changed)?;
         (!is_doubtful(sentence, at) && !is_relative(sentence, at)).then_some((at, length))
     })
@@ -245,7 +277,7 @@ fn is_relative(sentence: &Sentence<'_>, at: usize) -> bool {
 }
 
 /// True if the words before a phrase make it doubtful, or quote or deny it.
-fn is_doubtful(sentence: &Sentence<'_>, at: usize) -> bool {
+pub(super) fn is_doubtful(sentence: &Sentence<'_>, at: usize) -> bool {
     let clause = clause(sentence, at);
     let hedged = sentence.keys.get(clause..at).unwrap_or_default().iter().any(|key| HEDGES.contains(key));
     let before = sentence.keys.get(..at).unwrap_or_default();
@@ -268,10 +300,16 @@ fn names_something(sentence: &Sentence<'_>, behind: usize) -> bool {
     let points = rest.first().is_some_and(|first| first.key == key("that"))
         && behind.checked_sub(1).and_then(|last| sentence.keys.get(last)) == Some(&key("with"));
     !points
-        && next.is_some_and(|next| !NAMES_NOTHING.contains(&next.key))
+        // "So we're going for p Okay" breaks off.
+        && next.is_some_and(|next| !NAMES_NOTHING.contains(&next.key) && !is_stammered(next))
         // "I chose to do this because …"
         && !rest.iter().take(POINTED).any(|word| DONE.contains(&word.text))
         && rest.iter().any(|word| word.form != Form::Plain || !is_common(word))
+}
+
+/// True for a single letter that is no word.
+fn is_stammered(word: &Word<'_>) -> bool {
+    word.form == Form::Plain && word.text.len() == 1 && !is_common(word)
 }
 
 /// True if a name follows soon, or a thing that replaces another: "let's use vitest instead of jest".
@@ -291,7 +329,7 @@ fn is_name(word: &Word<'_>) -> bool {
 }
 
 /// True if a clause begins at a word, perhaps after "so" or "then".
-fn begins_clause(sentence: &Sentence<'_>, at: usize) -> bool {
+pub(super) fn begins_clause(sentence: &Sentence<'_>, at: usize) -> bool {
     let first = clause(sentence, at);
     sentence.keys.get(first..at).unwrap_or_default().iter().all(|key| LEADS.contains(key))
 }
@@ -468,6 +506,11 @@ fn moves_thing(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
     let to = sentence.keys.iter().skip(verb).take(THING).position(|of| *of == key("to"))?;
     let is_named = |word: &Word<'_>| !is_common(word);
     sentence.words.get(verb + 1..verb + to)?.iter().any(is_named).then_some((verb, to + 1))
+}
+
+/// True for the key of a unit.
+pub(super) fn is_unit(key: u64) -> bool {
+    UNITS.contains(&key)
 }
 
 /// True for a figure, a day or a month.

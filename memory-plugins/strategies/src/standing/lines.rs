@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use memory_core::NodeId;
 
-use super::{Standing, StandingKind, whole};
+use super::{Standing, StandingKind, announcing, decisions, kinds_asked, whole};
 use crate::{
     terms::is_common,
     words::{Form, key, words},
@@ -200,7 +200,11 @@ impl StandingLines {
             let older = self.places().rev().skip_while(|(_, other)| other.node > line.node).take(COMPARED);
             older.filter(|(_, older)| older.replaced.is_none())
         };
-        if let Some((place, _)) = older().find(|(_, older)| line.takes_back(older)) {
+        // "Forget the rule about units." means the one about units.
+        let names = |older: &StandingLine| line.standing.around.iter().any(|term| older.standing.terms.contains(term));
+        let mut taken = older().filter(|(_, older)| line.takes_back(older));
+        let named = older().find(|(_, older)| line.standing.ends_rule && line.takes_back(older) && names(older));
+        if let Some((place, _)) = named.or_else(|| taken.next()) {
             return Some(place);
         }
         // "Let's switch to Redis" is certain only about the one decision before it.
@@ -325,13 +329,17 @@ impl StandingLines {
 
     /// Valid lines that are relevant to a question: rules first, newest first, then the others in the order of
     /// [`Self::by_worth`]. Unconditional rules are always relevant; conditional rules and all other lines only if they
-    /// share a word with the question. Without a question all rules are relevant.
+    /// share a word with the question, or it asks for all of their kind ([`kinds_asked`]). Without a question all rules
+    /// are relevant.
     #[must_use]
     pub fn bearing_on(&self, question: &str) -> Vec<&StandingLine> {
         let asked = asked(question);
+        let kinds = kinds_asked(question);
         let bears = |line: &&StandingLine| {
             let is_rule = line.standing.kind == StandingKind::Instruction;
-            is_rule && (asked.is_empty() || !line.standing.is_conditional) || shared(line, &asked) > 0
+            is_rule && (asked.is_empty() || !line.standing.is_conditional)
+                || shared(line, &asked) > 0
+                || kinds.contains(&line.standing.kind)
         };
         let rated = self.rated(&asked).into_iter().filter(bears);
         let (mut lines, others): (Vec<_>, Vec<_>) =
@@ -398,6 +406,7 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
         StandingKind::Instruction => (4.0, false),
         StandingKind::Preference => (2.0, false),
         StandingKind::Decision => (2.4, true),
+        StandingKind::Fact => (2.0, false),
         StandingKind::Open => (2.2, true),
         StandingKind::Promise => (1.2, true),
         StandingKind::Revocation => (0.0, true),
@@ -422,6 +431,9 @@ fn confirms(new: &Standing, old: &Standing) -> bool {
 /// True if a line replaces an older one; `is_own` takes both as lines of one speaker.
 fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let (new, old) = (&newer.standing, &older.standing);
+    if new.kind == StandingKind::Fact {
+        return old.kind == StandingKind::Fact && is_own && new.of == old.of;
+    }
     if new.answers > 0 {
         let shared = new.terms.iter().filter(|term| old.terms.contains(term)).count();
         return old.kind == StandingKind::Open && shared > 0 && shared >= new.answers.min(old.terms.len());
@@ -429,17 +441,30 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     if confirms(new, old) {
         return is_own && new.kind == old.kind;
     }
-    let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
+    // "OK, back to English."
+    let is_spoken_again = is_own && announcing::has_language(&new.restored) && announcing::has_language(&old.terms);
+    if is_spoken_again && old.kind == StandingKind::Instruction {
+        return true;
+    }
+    let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference | StandingKind::Fact);
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
     // A change may name its subject anywhere in its sentence; the longer the older statement, the more of its words.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
-    let is_over = new.over.iter().any(|term| old.terms.contains(term));
+    // "Instead of the night train" is about a train. A rule is called by any of its words: "Forget the word limit."
+    let mut over = new.over.iter().rev().filter(|term| new.around.contains(term));
+    let is_over = match old.kind {
+        StandingKind::Instruction => over.any(|term| old.terms.contains(term)),
+        _ => over.next().is_some_and(|head| old.terms.contains(head)),
+    };
     let shared = new.terms.iter().filter(|term| old.terms.contains(term)).count();
     // A change shares a word of the statement itself, not only of its sentence: "I prefer tests on paper, and I'm …"
     let is_about = new.kind == StandingKind::Revocation || shared > 0;
-    let is_changed = new.changes && is_about && 3 * named >= old.terms.len();
+    // "155 a night" is about no night train.
+    let is_thing = |term: &&u64| old.terms.contains(term) && !decisions::is_unit(**term);
+    let has_thing = new.around.iter().any(|term| is_thing(&term));
+    let is_changed = new.changes && is_about && has_thing && 3 * named >= old.terms.len();
     // A doubt names the whole subject, two words of it, or the name in it: "Tom declined."
     let has_name = new.around.iter().any(|term| old.names.contains(term)) && old.terms.len() <= 2;
     let is_all = named == old.terms.len() || named > 1 && 2 * named >= old.terms.len() || has_name;
@@ -449,6 +474,9 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     let is_same_kind = new.kind == old.kind || new.kind == StandingKind::Revocation && is_own;
     if may_be_over && named > 0 && (is_over && is_same_kind || is_changed || is_doubted) {
         return true;
+    }
+    if old.kind == StandingKind::Fact || old.kind == StandingKind::Instruction && new.is_partial {
+        return false;
     }
     // "Forget the word limit.", "Emojis are fine now."
     if is_own && is_over && old.kind == StandingKind::Instruction && new.kind == StandingKind::Revocation {

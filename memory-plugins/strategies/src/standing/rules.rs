@@ -26,10 +26,10 @@ word_lists! {
         over about around ready open keen eager hungry late early busy saw got took went came made told gave \
         found kept left lost ate drank slept won ran wrote spoke thank thanks welcome sure too quite really \
         just enjoy worth same something anything everything ever wonder even once too stop forget lose \
-        underestimate doubt know believe stay noch wieder wenn mehr mal so";
+        underestimate doubt know believe stay noch wieder wenn mehr mal so diese dieser dieses";
     /// Words after "don't", "you must" and the like that make a sentence a remark: "Don't worry", "You must be tired".
     NO_RULES = "worry forget know think mind get be hesitate panic laugh understand you have need see want care \
-        believe bother tell feel like hear admit say i've go let lose stop remember recall really even work love quit wanna give";
+        believe bother tell feel like hear admit say i've go let lose stop remember recall really even work love quit wanna";
     /// First words of a question.
     ASKING = "can could would will do does did is are was were am have has shall should may might what how why who \
         which where";
@@ -68,7 +68,8 @@ word_lists! {
     TEXTS = "text answer reply response message comment code function file commit name variable date amount number \
         test query sql document email figure price module";
     EVERY = "all every each any";
-    PREPOSITIONS = "on at for from of";
+    PREPOSITIONS = "on at for from of to with about by";
+    PERSONS = "me him her them us it";
     /// Words between a text and its style: "Comments in English".
     LINKS = "in as under without";
 }
@@ -105,7 +106,7 @@ phrase_lists! {
         you should never | we must not | we mustn't | we must never | we must always | do not | do not ever | don't ever | \
         du darfst nie | du darfst niemals";
     /// Orders about answers at the beginning of a sentence.
-    ANSWERS = "answer only in | reply only in | respond only in | ask before | ask me before | address me | answer in | reply in | respond in | answer with at most | keep answers | keep your answers | \
+    ANSWERS = "duze | duz | sieze | answer only in | reply only in | respond only in | ask before | ask me before | address me | answer in | reply in | respond in | answer with at most | keep answers | keep your answers | \
         keep the answers | keep replies | keep your replies | keep the replies | keep responses | keep your responses | \
         keep it under | keep them under | use only | only use | stop using | stop apologizing | stop apologising | stop repeating | stop answering | stop replying | stop writing | stop giving | stop adding | \
         stop asking | stop calling | stop including | stop showing | stop suggesting | remember that i | no more | \
@@ -119,7 +120,8 @@ phrase_lists! {
     LEADS = "btw | before that | first of all | by the way | fyi | also please | one more thing | one last thing | another thing | one other thing | übrigens";
     SERIOUS = "serious for | seriously | actually | honestly | oh and";
     /// Conditions about what a model does.
-    WORKS = "when you write | when you answer | when you suggest | when you recommend | when you give | when you name | \
+    WORKS = "when you write | when you make | when you create | when you generate | when you use | when you review | when you explain | \
+        when you summarize | when you summarise | when you refer | when you send | when you answer | when you suggest | when you recommend | when you give | when you name | \
         when you show | when you list | when you translate | when you quote | whenever you write | whenever you suggest | \
         whenever you answer | wenn du schreibst | wenn du antwortest";
     /// Orders about the length of answers, if "at most" follows.
@@ -133,7 +135,7 @@ phrase_lists! {
     /// Phrases of repetition.
     EACH_TIME = "before each | before every | before any | after each | after every";
     /// Phrases that make an order a remark to a person.
-    CHEERS = "give up | be afraid | be hard | miss out | hold back | let go | look back | too late | this time | \
+    CHEERS = "give up | give in | give it | bright side | make me laugh | get me wrong | get me started | hold your breath | no more questions | ask me how | ask me why | be afraid | be hard | miss out | hold back | let go | look back | too late | this time | \
         for now | at the moment | this one";
 }
 
@@ -190,8 +192,12 @@ pub(super) fn is_asked(sentence: &Sentence<'_>) -> bool {
     let verb = sentence.words.get(begin + length + please + 1);
     let is_free = verb.is_some_and(|verb| !REMARKS.contains(&verb.key) && !tells(verb));
     let stops = next == Some(&key("stop")) && verb.is_some_and(|verb| verb.text.ends_with("ing"));
-    let holds = is_polite && next.is_some_and(|next| FOREVER.contains(next) || *next == key("not")) && is_free;
-    let is_of_moment = sentence.keys.iter().any(|key| MOMENTS.contains(key)) || CHEERS.are_in(&sentence.keys);
+    // "Could you give prices in euros from now on?"
+    let is_lasting = DURATIONS.are_in(keys);
+    let holds =
+        is_lasting || is_polite && next.is_some_and(|next| FOREVER.contains(next) || *next == key("not")) && is_free;
+    let is_now = !is_lasting && sentence.keys.iter().any(|key| MOMENTS.contains(key));
+    let is_of_moment = is_now || CHEERS.are_in(&sentence.keys);
     (stops || holds) && !is_of_moment && keys.len() >= FEWEST + length
 }
 
@@ -222,6 +228,7 @@ fn is_rule(sentence: &Sentence<'_>) -> bool {
         return false;
     }
     refuses(sentence)
+        || forbids_ever(sentence)
         || sentence.words.len() >= FEWEST_OF_STYLE && sets_style(sentence)
         || sentence.words.len() >= FEWEST && (lasts(sentence) || is_ordered(sentence) || binds_texts(sentence))
         || ends_in_rule(sentence)
@@ -252,12 +259,26 @@ pub(super) fn names_duration(sentence: &Sentence<'_>) -> bool {
 /// True for remarks to a person, and orders that apply only now.
 fn is_remark(sentence: &Sentence<'_>) -> bool {
     let keys = &sentence.keys;
-    let is_cheer = sentence.text.ends_with('!') && keys.len() <= CHEER;
-    let addresses = keys.iter().any(|key| ADDRESSES.contains(key)) && !keys.iter().any(|key| OUTPUTS.contains(key));
-    let is_of_moment = !DURATIONS.are_in(keys) && keys.iter().any(|key| MOMENTS.contains(key));
     let begin = begin(sentence);
+    // "Don't tempt me."
+    let is_banter = keys.get(begin).is_some_and(|key| DONT.contains(key))
+        && keys.len() == begin + 3
+        && keys.last().is_some_and(|last| PERSONS.contains(last));
+    let is_cheer = is_banter || sentence.text.ends_with('!') && keys.len() <= CHEER;
+    let addresses = keys.iter().any(|key| ADDRESSES.contains(key))
+        && !keys.iter().any(|key| OUTPUTS.contains(key))
+        && !is_for_you(sentence, begin);
+    let is_of_moment = !DURATIONS.are_in(keys) && keys.iter().any(|key| MOMENTS.contains(key));
     let asks = keys.get(begin).is_some_and(|key| ASKING.contains(key)) && keys.get(begin + 1) != Some(&key("not"));
     is_cheer || addresses || is_of_moment || asks || CHEERS.are_in(keys)
+}
+
+/// True for a ban of what somebody may not do without others: "Never run the migrations yourself."
+fn is_for_you(sentence: &Sentence<'_>, begin: usize) -> bool {
+    let keys = &sentence.keys;
+    let bans = keys.get(begin).is_some_and(|first| FOREVER.contains(first) || DONT.contains(first));
+    let own = keys.iter().position(|word| *word == key("yourself")).filter(|own| *own >= begin + 3);
+    bans && own.is_some_and(|own| keys.get(own - 1).is_some_and(|before| !PREPOSITIONS.contains(before)))
 }
 
 /// True for an order that names its duration or condition: "From now on answer in German."
@@ -370,6 +391,13 @@ fn refuses(sentence: &Sentence<'_>) -> bool {
     let is_known = second.is_some_and(|key| REFUSED.contains(key)) && keys.len() < SHORT;
     let begins = first == Some(&no) && !is_word && (is_please(keys.last()) || is_known);
     (begins || is_please(first) && second == Some(&no)) && (2..=SHORT).contains(&keys.len())
+}
+
+/// True for a ban without a verb: "So no nuts, ever."
+fn forbids_ever(sentence: &Sentence<'_>) -> bool {
+    let from = sentence.keys.get(begin(sentence)..).unwrap_or_default();
+    let names = from.get(1).is_some_and(|next| !NO_REFUSALS.contains(next));
+    from.first() == Some(&key("no")) && names && from.contains(&key("ever")) && from.len() <= SHORT
 }
 
 /// True for a rule about all texts of a kind: "All texts must be in British English.", "Comments in English."

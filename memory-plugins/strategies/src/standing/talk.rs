@@ -368,3 +368,79 @@ fn a_message_that_only_changed_something_is_changed_by_none() {
     let changed = talk(&["We use Redis.", "Scratch Redis, we use RabbitMQ."], true);
     assert_eq!(changed.replaced_by(NodeId::from_index(0)), Some(NodeId::from_index(1)));
 }
+
+#[test]
+fn facts_hold_until_another_value_is_stated() {
+    use StandingKind::Fact;
+    let said =
+        ["I live in Bergen.", "My dog is called Rex.", "What a day!", "I moved to Oslo.", "We decided to buy milk."];
+    assert_eq!(listed(&said, true), [(Fact, said[1]), (Fact, said[3]), (Decision, said[4])]);
+    assert_eq!(listed(&said, false), [(Fact, said[0])]);
+    let said = ["Please remember that I am left-handed.", "Please remember that I need a desk."];
+    assert_eq!(listed(&said, true), said.map(|text| (Fact, text)));
+}
+
+#[test]
+fn what_cannot_be_had_or_does_not_do_is_decided_no_more() {
+    for said in [
+        ["Dann nehmen wir Kaiser.", "Mist, Kaiser hat abgesagt. Was nun?"],
+        ["Let's go with Harrow's.", "Harrow's backed out this morning."],
+        ["Free shipping above 40 euros, that's decided.", "and the free shipping: 40 is too low"],
+        ["Let's go with Postgres.", "We're not using Postgres anymore, SQLite is enough."],
+    ] {
+        assert!(!listed(&said, true).iter().any(|(_, text)| *text == said[0]), "{said:?}");
+    }
+    let said = ["APA it is.", "Thanks.", "my supervisor wants Copernicus style instead."];
+    assert_eq!(listed(&said, true), []);
+    let said = ["APA it is.", "Let's go with Postgres.", "Let's go with MySQL after all."];
+    assert!(listed(&said, true).contains(&(Decision, said[0])), "{:?}", listed(&said, true));
+}
+
+#[test]
+fn a_condition_a_part_or_another_thing_ends_nothing() {
+    for said in [
+        ["Never use unwrap in examples.", "You can drop the unwrap rule for the tests."],
+        ["Okay, the cap for the band is 1200 then.", "about the band: if they want more than 800, come back to us"],
+        ["Not 140 but 155 a night.", "We take the morning train instead of the night train."],
+    ] {
+        assert!(listed(&said, true).iter().any(|(_, text)| *text == said[0]), "{said:?}");
+    }
+    let said = ["Always use metric units.", "Never use unwrap.", "Forget that rule about metric units."];
+    assert_eq!(listed(&said, true), [(Instruction, said[1])]);
+    let said = ["From now on answer in German.", "OK, back to English."];
+    assert!(!listed(&said, true).contains(&(Instruction, said[0])));
+}
+
+#[test]
+fn choices_of_now_are_decisions_and_those_of_another_time_are_stories() {
+    all_are(
+        &[
+            "So after the demo yesterday: we're going with Jane.",
+            "Wir haben uns für Lindner entschieden.",
+            "Also doch Weber.",
+            "We decided against the city card.",
+        ],
+        Decision,
+    );
+    none_is(
+        &[
+            "In my last jam we chose Unity.",
+            "I chose my words badly.",
+            "So we're going for p Okay .",
+            "Wir nehmen vielleicht Kafka.",
+        ],
+        Decision,
+    );
+    all_are(
+        &[
+            "So no nuts, ever, in anything.",
+            "never run the migrations yourself, I do those by hand",
+            "Don't give me Python code please",
+            "could you give prices in euros from now on?",
+            "When you make lists for me, keep them short.",
+            "Bitte duze mich.",
+        ],
+        Instruction,
+    );
+    none_is(&["Don't remind me.", "Don't tempt me.", "No more questions.", "Never beat yourself up."], Instruction);
+}
