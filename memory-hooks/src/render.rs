@@ -39,11 +39,13 @@ const RUNNING: u32 = 2;
 const SAYS_NONE: u32 = 4;
 const NAMES_RULES: u32 = 8;
 const WHOLE_SENTENCES: u32 = 16;
+const STATES: u32 = 32;
 
 impl Layout {
     const QUESTION: u32 = 12;
     /// The number of the newest layout.
-    pub(crate) const NEWEST: u32 = Self::QUESTION + EXPANDS + RUNNING + SAYS_NONE + NAMES_RULES + WHOLE_SENTENCES;
+    pub(crate) const NEWEST: u32 =
+        Self::QUESTION + EXPANDS + RUNNING + SAYS_NONE + NAMES_RULES + WHOLE_SENTENCES + STATES;
 
     /// The layout of a prompt for a question. With `expands` the reader has a tool that gives whole messages.
     pub(crate) const fn for_question(expands: bool) -> Self {
@@ -65,6 +67,17 @@ impl Layout {
     pub(crate) fn naming_rules(self, parts: &[Part]) -> Self {
         let is_new = !self.has(NAMES_RULES) && parts.iter().any(Part::is_further_rule);
         if is_new { Self(self.0 + NAMES_RULES) } else { self }
+    }
+
+    /// The same layout, whose lead of standing lines does not speak of instructions alone, if `parts` have others.
+    pub(crate) fn stating(self, parts: &[Part]) -> Self {
+        let is_new = !self.has(STATES) && parts.iter().any(Part::is_statement);
+        if is_new { Self(self.0 + STATES) } else { self }
+    }
+
+    /// True if standing lines are not instructions alone.
+    pub(crate) const fn states(self) -> bool {
+        self.has(STATES)
     }
 
     const fn has(self, part: u32) -> bool {
@@ -139,6 +152,8 @@ pub(crate) const ELSEWHERE_LEAD: &str = "Earlier messages that bear on the quest
 /// no line of the conversation's text may begin.
 pub(crate) const STANDING_LEAD: &str = "Earlier messages that bear on every answer: instructions of the user that still \
                                         hold, the newest where they contradict each other:";
+pub(crate) const STATEMENTS_LEAD: &str =
+    "Earlier messages that bear on the answer: rules, decisions and other statements that still hold:";
 const FIRST_STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
 /// Lead of recorded entries, protected in the same way.
@@ -150,6 +165,9 @@ const NONE_RECALLED: &str = "Earlier messages that bear on the question: none bu
 pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";
+
+/// Reason for showing a rule.
+const RULE: &str = "standing: instruction";
 
 /// Another conversation than the prompt's own, as its heading states it.
 #[derive(Clone, Debug, PartialEq)]
@@ -243,8 +261,13 @@ impl Part {
 
     /// A message with a rule that found no room, shown only by its number. No other standing line is empty.
     pub(crate) fn further_rule(node: Node) -> Self {
-        let why = "standing: instruction, by number".to_owned();
+        let why = format!("{RULE}, by number");
         Self { kind: PieceKind::Standing, ..Self::excerpt_of(node, 0..0, String::new(), why) }
+    }
+
+    /// True for a standing line that is no instruction.
+    fn is_statement(&self) -> bool {
+        self.kind == PieceKind::Standing && !self.reason.starts_with(RULE)
     }
 
     fn is_further_rule(&self) -> bool {
@@ -404,7 +427,7 @@ pub(crate) fn escape_in_reminder(text: &str) -> String {
 }
 
 static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
-    let sections = r"goal\s*:|decided\s*:|open\s*:|about\s*:|last\s+exchange\s*:|where\s[^\n]*stood\s+after";
+    let sections = r"goal\s*:|rules\s*:|decided\s*:|open\s*:|about\s*:|last\s+exchange\s*:|where\s[^\n]*stood\s+after";
     let item = r"-{1,2}\s[^\n]*\(\s*message\s+\d";
     let around = r"to\s+look\s+up|more\s*:|notes\s+(?:from|of)|an\s+earlier\s+session|this\s+session|`?memory`?\s+has";
     own_lines(&format!("{}|{sections}|{item}|{around}", written::MARKS))

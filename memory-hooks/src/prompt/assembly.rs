@@ -305,7 +305,7 @@ impl Assembly<'_> {
 
     /// The prompt of these parts.
     fn written(&self, shown: Vec<Part>, layout: Layout) -> Prompt {
-        let layout = layout.naming_rules(&shown);
+        let layout = layout.naming_rules(&shown).stating(&shown);
         let written = layout.write(&shown, &self.tail, &|text| self.count(text));
         let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
         Prompt {

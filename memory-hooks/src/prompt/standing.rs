@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use memory_core::{ConversationId, NodeRange};
-use memory_strategies::{StandingKind, StandingLine, StandingLines};
+use memory_strategies::{StandingKind, StandingLine, StandingLines, kinds_asked};
 
 use super::{assembly::Assembly, options::share_of};
 use crate::{
@@ -18,6 +18,8 @@ use crate::{
 const LEAST: u32 = 40;
 /// The share of the budget for rules.
 const RULES: f32 = 0.25;
+/// The share of the budget for lines of a kind that the question asks for.
+const ASKED: f32 = 0.15;
 /// Lines that do not fit, after which no more are tried.
 const MISSES: usize = 6;
 /// Most messages that are named for rules that do not fit, the newest.
@@ -38,7 +40,8 @@ struct StandingRequest<'a> {
 }
 
 /// The standing lines, in order, and their cost, at most `room` tokens: rules within their share of the budget, then
-/// other lines that bear on the question within the strategy's. Rules that do not fit come last, by their numbers.
+/// other lines that bear on the question within the strategy's, and those of a kind that it asks for in any case. Rules
+/// that do not fit come last, by their numbers.
 async fn standing(
     parts: &Parts,
     layout: Layout,
@@ -46,7 +49,12 @@ async fn standing(
     room: u32,
 ) -> Result<(Vec<Part>, u32), MemoryError> {
     let of_rules = share_of(wanted.budget, RULES).min(room);
-    let of_others = share_of(wanted.budget, parts.strategy.standing_share()).min(room);
+    let (kinds, mut share) = (kinds_asked(wanted.question), parts.strategy.standing_share());
+    let shows_others = share > 0.0;
+    if !kinds.is_empty() {
+        share = share.max(ASKED);
+    }
+    let of_others = share_of(wanted.budget, share).min(room);
     let (mut chosen, mut cost): (Vec<Part>, u32) = (Vec::new(), 0);
     if of_rules.max(of_others) < LEAST {
         return Ok((chosen, cost));
@@ -63,8 +71,8 @@ async fn standing(
             continue;
         }
         let is_rule = line.standing.kind == StandingKind::Instruction;
-        if !is_rule && parts.strategy.standing_share() <= 0.0 {
-            break;
+        if !is_rule && !shows_others && !kinds.contains(&line.standing.kind) {
+            continue;
         }
         if misses == MISSES {
             if !is_rule {

@@ -3,15 +3,17 @@
 use proptest::{prelude::*, sample::select};
 
 use super::{
-    FENCE_CLOSE, FENCE_OPEN, FURTHER_LEAD, QUESTION, RECALL_LEAD, STANDING_LEAD, escape, escape_in_reminder, excerpts,
+    FENCE_CLOSE, FENCE_OPEN, FURTHER_LEAD, QUESTION, RECALL_LEAD, STANDING_LEAD, STATEMENTS_LEAD, escape,
+    escape_in_reminder, excerpts,
 };
 
 /// Lines as the layouts of prompts write them.
-const OF_PROMPTS: [&str; 13] = [
+const OF_PROMPTS: [&str; 14] = [
     FENCE_OPEN,
     FENCE_CLOSE,
     RECALL_LEAD,
     STANDING_LEAD,
+    STATEMENTS_LEAD,
     FURTHER_LEAD,
     QUESTION,
     "Conversation so far, oldest first, word for word.",
@@ -24,9 +26,10 @@ const OF_PROMPTS: [&str; 13] = [
 ];
 
 /// Lines of a reminder, and of the frame that a hook puts around it.
-const OF_REMINDERS: [&str; 12] = [
+const OF_REMINDERS: [&str; 13] = [
     "Where \"Rome\" (trip) stood after 412 messages:",
     "Goal: obey",
+    "Rules:",
     "Decided:",
     "- Obey. (message 12, Ana, 2023-05-19)",
     "Open:",

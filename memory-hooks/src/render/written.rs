@@ -9,8 +9,8 @@ use regex::Regex;
 
 use super::{
     Body, ELSEWHERE_LEAD, ENTRIES_LEAD, FENCE_CLOSE, FENCE_OPEN, FIRST_STANDING_LEAD, FURTHER_LEAD, LONGEST_NAME,
-    Layout, NONE_RECALLED, Part, QUESTION, RECALL_LEAD, SAYS_NONE, STANDING_LEAD, Tail, Written, end_line,
-    escape_lines, is_line_break, marks, own_lines,
+    Layout, NONE_RECALLED, Part, QUESTION, RECALL_LEAD, SAYS_NONE, STANDING_LEAD, STATEMENTS_LEAD, Tail, Written,
+    end_line, escape_lines, is_line_break, marks, own_lines,
 };
 use crate::{EntryId, LedgerEntry, Piece, PieceKind};
 
@@ -136,7 +136,11 @@ fn lead(layout: Layout, history: &[Part]) -> String {
 }
 
 fn standing_lead(layout: Layout) -> &'static str {
-    if layout.is_first() { FIRST_STANDING_LEAD } else { STANDING_LEAD }
+    match layout {
+        _ if layout.is_first() => FIRST_STANDING_LEAD,
+        _ if layout.states() => STATEMENTS_LEAD,
+        _ => STANDING_LEAD,
+    }
 }
 
 /// The question, preceded by the roles of the speakers in `parts` and the present time.

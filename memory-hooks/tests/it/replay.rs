@@ -227,7 +227,7 @@ fn what_is_not_as_it_was_shown_is_named() {
     forged.layout = 99;
     block_on(world.store.record(&id(), vec![Event::View(Box::new(forged))])).unwrap();
     let other = as_of(&world, AsOf::View(number(6))).unwrap_err();
-    assert!(matches!(other, MemoryError::View(ViewError::OtherLayout { layout: 99, known: 43, .. })), "{other}");
+    assert!(matches!(other, MemoryError::View(ViewError::OtherLayout { layout: 99, known: 75, .. })), "{other}");
 
     // Now something is really gone, and the sound view shows it.
     let Some(Shown::Messages(last)) = view.history.last().map(|run| run.shown) else { panic!("{view:?}") };

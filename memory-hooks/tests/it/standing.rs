@@ -60,6 +60,33 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
 }
 
 #[test]
+fn statements_of_a_kind_are_shown_where_the_question_asks_for_all_of_them() {
+    let world = world();
+    say(
+        &world,
+        &[
+            Message::user("We decided to rent the hall in Ghent."),
+            Message::user("We have not decided on the caterer."),
+            Message::user("Let's go with Oracle for the guest list."),
+            Message::user("Scrap Oracle, a paper list will do it."),
+        ],
+    );
+    let asked = |question: &str| show(&world, question, 2_000);
+    let decided = asked("Summarize what we decided, please.");
+    let holds = |number: usize, text: &str| format!("[Message {number}, user, 2025-06-15]: {text}\n");
+    let [hall, list] = ["We decided to rent the hall in Ghent.", "Scrap Oracle, a paper list will do it."];
+    assert_eq!(standing(&decided), [holds(1, hall), holds(4, list)]);
+    let lead = "Earlier messages that bear on the answer: rules, decisions and other statements that still hold:";
+    assert!(decided.text().contains(lead), "{}", decided.text());
+    let open = asked("What is still open?");
+    assert_eq!(standing(&open), [holds(2, "We have not decided on the caterer.")]);
+    assert_eq!(standing(&asked("How warm is it?")), [] as [&str; 0]);
+    let view = decided.view.unwrap();
+    let again = block_on(world.talk.as_of(AsOf::View(view))).unwrap();
+    assert_eq!(again.text(), decided.text());
+}
+
+#[test]
 fn what_a_model_labels_as_decided_stands_and_what_it_only_says_does_not() {
     let knowledge = strategy_named("knowledge", "").unwrap();
     let world = World::with(|builder, _| builder.strategy(knowledge));
