@@ -89,7 +89,7 @@ enum Command {
     List(list::Args),
     /// List, show, begin and archive sessions: conversations, and those of an agents' session
     Sessions(sessions::Args),
-    /// Print where a conversation stood: goal, decisions, open questions, the last exchange
+    /// Print where a conversation stood: goal, rules, decisions, open questions, the last exchange
     Resume(resume::Args),
     /// List what is known, and correct, disable or record it
     Facts(facts::Args),

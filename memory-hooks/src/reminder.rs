@@ -15,7 +15,7 @@ const END: u64 = 40;
 /// Messages of the last exchange of people.
 const LAST: usize = 4;
 
-/// State of a conversation when it was left: goal, decisions, open questions, the last exchange, and the time.
+/// State of a conversation when it was left: goal, rules, decisions, open questions, the last exchange, and the time.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
@@ -44,7 +44,7 @@ struct Section {
 
 impl Conversation {
     /// A reminder of the conversation's state in at most `budget` tokens, for resuming it. Parts that do not fit are
-    /// left out: subjects first, then the oldest decisions and open questions. Nothing is recorded.
+    /// left out: subjects first, then the oldest rules, decisions and open questions. Nothing is recorded.
     ///
     /// # Errors
     /// If the conversation does not exist, or the store fails.
@@ -128,12 +128,13 @@ fn written(
     // Sections in the order of the text; the most important is tried first.
     let sections = [
         Section { heading: "Goal:", lines: newest(state.goal.as_slice()) },
+        Section { heading: "Rules:", lines: newest(&state.rules) },
         Section { heading: "Decided:", lines: newest(&state.decisions) },
         Section { heading: "Open:", lines: newest(&state.open) },
         Section { heading: "About:", lines: about },
         Section { heading: "Last exchange:", lines: exchange },
     ];
-    let mut kept: [Vec<Line>; 5] = Default::default();
+    let mut kept: [Vec<Line>; 6] = Default::default();
     for (place, line) in by_rank(&sections) {
         let Some(of) = kept.get_mut(place) else { continue };
         of.push(line);
@@ -147,26 +148,26 @@ fn written(
     (text_of(&lead, &sections, &kept), nodes)
 }
 
-/// The lines by importance: goal and last exchange, then open questions and decisions in turn, then subjects.
-fn by_rank(sections: &[Section; 5]) -> Vec<(usize, Line)> {
-    let [goal, decided, open, about, exchange] = sections;
+/// The lines by importance: goal and last exchange, then rules, open questions and decisions in turn, then subjects.
+fn by_rank(sections: &[Section; 6]) -> Vec<(usize, Line)> {
+    let [goal, rules, decided, open, about, exchange] = sections;
     let of = |place: usize, section: &Section| {
         section.lines.iter().map(move |line| (place, line.clone())).collect::<Vec<_>>()
     };
-    let mut ranked = [of(0, goal), of(4, exchange)].concat();
-    let (mut open, mut decided) = (of(2, open).into_iter(), of(1, decided).into_iter());
+    let mut ranked = [of(0, goal), of(5, exchange)].concat();
+    let mut in_turn = [of(1, rules), of(3, open), of(2, decided)].map(Vec::into_iter);
     loop {
-        let pair = [open.next(), decided.next()];
-        if pair.iter().all(Option::is_none) {
+        let next: Vec<_> = in_turn.iter_mut().filter_map(Iterator::next).collect();
+        if next.is_empty() {
             break;
         }
-        ranked.extend(pair.into_iter().flatten());
+        ranked.extend(next);
     }
-    ranked.extend(of(3, about));
+    ranked.extend(of(4, about));
     ranked
 }
 
-fn text_of(lead: &str, sections: &[Section; 5], kept: &[Vec<Line>; 5]) -> String {
+fn text_of(lead: &str, sections: &[Section; 6], kept: &[Vec<Line>; 6]) -> String {
     let mut text = lead.to_owned();
     for (section, lines) in sections.iter().zip(kept).filter(|(_, lines)| !lines.is_empty()) {
         let mut lines: Vec<_> = lines.iter().collect();

@@ -1,4 +1,4 @@
-//! The state of a conversation, derived from its messages by rules: goal, decisions, open questions.
+//! The state of a conversation, derived from its messages by rules: goal, rules, decisions, open questions.
 
 mod open;
 mod reader;
@@ -66,6 +66,8 @@ pub struct DerivedState {
     /// Goal of the user: the last one that is called so, or else the first wish at the beginning, if the later half of
     /// the conversation is still about it. Of people among themselves, only one that is stated for all.
     pub goal: Option<Statement>,
+    /// Rules and preferences that hold, at most eight, in order: the latest.
+    pub rules: Vec<Statement>,
     /// Decisions that still hold, at most eight, in order: the latest, and those about frequent subjects.
     pub decisions: Vec<Statement>,
     /// Number of decisions that hold beyond these.
@@ -127,7 +129,7 @@ impl Statement {
 }
 
 impl Conversation {
-    /// The state of the conversation: goal, decisions, open questions, subjects. Reads the newest 20,000 messages,
+    /// The state of the conversation: goal, rules, decisions, open questions, subjects. Reads the newest 20,000 messages,
     /// which takes tenths of a second for ten thousand.
     ///
     /// # Errors
@@ -149,19 +151,25 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     let frequent: Vec<_> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let topics = snapshot.redactor.clean_topics(&frequent);
     let learned = learning::learned(parts, id, &snapshot).await?;
-    let request = LedgerRequest::default().kinds(vec![EntryKind::Decision, EntryKind::Question]);
+    let kinds = vec![EntryKind::Rule, EntryKind::Preference, EntryKind::Decision, EntryKind::Question];
+    let request = LedgerRequest::default().kinds(kinds);
     let known = ledger::entries(parts, &state, &snapshot, &learned, &reader.open.statements(), &request).await?;
     let mut known: Vec<_> = known.into_iter().filter(|one| one.entry.status == EntryStatus::Current).collect();
     let lines = learned.lines.by_worth(&frequent.join(" "));
     let ranks: HashMap<_, usize> = lines.iter().map(|line| line.place()).zip(1..).collect();
     // A recorded entry comes before what rules find.
     known.sort_by_key(|one| one.place.and_then(|place| ranks.get(&place)).copied().unwrap_or_default());
-    let (decided, asked): (Vec<_>, Vec<_>) = known.into_iter().partition(|one| one.entry.kind == EntryKind::Decision);
-    let mut decisions: Vec<_> = decided.into_iter().map(Statement::of_entry).collect();
+    let mut of = |kinds: &[EntryKind]| -> Vec<_> {
+        known.extract_if(.., |one| kinds.contains(&one.entry.kind)).map(Statement::of_entry).collect()
+    };
+    let mut rules = of(&[EntryKind::Rule, EntryKind::Preference]);
+    rules.sort_by_key(|rule| rule.node);
+    let rules = rules.split_off(rules.len().saturating_sub(MOST_LINES));
+    let mut decisions = of(&[EntryKind::Decision]);
     let more_decisions = decisions.len().saturating_sub(MOST_LINES) as u64;
     decisions.truncate(MOST_LINES);
     decisions.sort_by_key(|decision| decision.node);
-    let mut open: Vec<_> = asked.into_iter().map(Statement::of_entry).collect();
+    let mut open = of(&[EntryKind::Question]);
     open.sort_by_key(|point| point.node);
     let more_open = open.len().saturating_sub(MOST_LINES);
     let open = open.split_off(more_open);
@@ -183,6 +191,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
         first_at: state.first_at.filter(|at| at.is_known()),
         last_at: state.last_at.filter(|at| at.is_known()),
         goal,
+        rules,
         decisions,
         more_decisions,
         open,

@@ -218,7 +218,7 @@ class Memory:
         return self._call("context", conversation=self._named(conversation), **what)
 
     def resume(self, *, conversation: str | None = None, budget: int = 400) -> Reminder:
-        """Where a conversation stood: goal, decisions, open questions, the last exchange."""
+        """Where a conversation stood: goal, rules, decisions, open questions, the last exchange."""
         return self._call("reminder", conversation=self._named(conversation), budget=budget)
 
     def facts(

@@ -10,7 +10,7 @@ use crate::{
     output::{Of, grouped},
 };
 
-/// Prints where a conversation stood, for whoever goes on with it: goal, decisions, open questions, the last exchange.
+/// Prints where a conversation stood, for whoever goes on with it: goal, rules, decisions, open questions, the last exchange.
 ///
 /// The reminder is made by rules, without a model, and nothing is recorded. `memory show --state` prints all of it.
 #[derive(Debug, ClapArgs)]

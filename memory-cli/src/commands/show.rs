@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Show long messages to their ends, as --json does
     #[arg(long)]
     whole: bool,
-    /// Print what the conversation is for instead: its goal, decisions, open questions and subjects, by rules
+    /// Print what the conversation is for instead: its goal, rules, decisions, open questions and subjects, by rules
     #[arg(long, conflicts_with_all = ["nodes", "limit", "whole"])]
     state: bool,
 }
@@ -204,6 +204,7 @@ fn print_sections(output: Output, state: &DerivedState) -> io::Result<()> {
         }
     }
     section(output, "goal", state.goal.as_slice(), 0)?;
+    section(output, "rules", &state.rules, 0)?;
     section(output, "decided", &state.decisions, state.more_decisions)?;
     section(output, "open", &state.open, state.more_open)?;
     if !state.topics.is_empty() {

@@ -112,10 +112,12 @@ mod tests {
     #[test]
     fn a_screen_is_full_before_its_last_row_and_a_long_line_takes_several() {
         let held = || Held { text: String::new(), rows: 0, screen: (10, 4), pager: String::new() };
-        let fits = |lines: &[&str]| lines.iter().fold((held(), true), |(mut held, _), line| {
-            let fits = held.add(line);
-            (held, fits)
-        });
+        let fits = |lines: &[&str]| {
+            lines.iter().fold((held(), true), |(mut held, _), line| {
+                let fits = held.add(line);
+                (held, fits)
+            })
+        };
         assert!(fits(&["a", "b", "c"]).1 && fits(&["a\nb\n"]).1 && fits(&["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]).1);
         assert!(!fits(&["a", "b", "c", "d"]).1 && !fits(&["日本語日本語", "b", "c"]).1);
         assert_eq!(fits(&["a\nb", "c"]).0.text, "a\nb\nc\n");

@@ -41,8 +41,7 @@ pub(crate) struct Output {
 impl Tool for Resume {
     const NAME: &'static str = "resume";
     const TITLE: &'static str = "Where a conversation stood";
-    const ABOUT: &'static str =
-        "Give a short reminder of where a conversation stood: goal, decisions, open questions, the last exchange.";
+    const ABOUT: &'static str = "Give a short reminder of where a conversation stood: goal, rules, decisions, open questions, the last exchange.";
     const MORE: &'static str = "Use it when you go on with earlier work.";
     type Input = Input;
     type Output = Output;
