@@ -105,8 +105,12 @@ pub struct Standing {
     negates: bool,
     /// Key of what a fact says something about; 0 for any other statement.
     of: u64,
-    /// True for a revocation of a part: "Forget the rule for tests".
-    is_partial: bool,
+    /// Keys of the part to which a revocation is limited: "Forget the rule for tests".
+    limited_to: Box<[u64]>,
+    /// True if what is taken back was said just before, whatever else is named: "Scratch that, we take the train."
+    points_back: bool,
+    /// True for the choice of a thing: "We go with Redis.", "Postgres it is."
+    chooses: bool,
     /// True for a decision that is a story of what somebody did: "I chose headphones".
     is_told: bool,
     /// True for an item of a list under a label.
@@ -473,8 +477,12 @@ fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
     let said = change(text, sentence, &words)?;
     // "My supervisor wants Copernicus style instead." ends what was decided just before.
     let is_unnamed = said.over.is_empty() && keys.last() == Some(&crate::words::key("instead"));
-    let takes_back = said.takes_back || is_meant && is_unnamed;
-    Some(Standing { changes: changes && is_meant, restates, answers, around, takes_back, ..said })
+    let (takes_back, points_back) = match is_meant && is_unnamed {
+        true => (true, true),
+        false => (said.takes_back, said.points_back),
+    };
+    let changes = changes && is_meant;
+    Some(Standing { changes, restates, answers, around, takes_back, points_back, ..said })
 }
 
 /// A revocation by a whole sentence that states nothing itself; `words` may denote its subject.
@@ -533,7 +541,9 @@ fn build(
         turns: false,
         negates: announcing::negates(inside),
         of: 0,
-        is_partial: kind == StandingKind::Revocation && announcing::is_partial(all),
+        limited_to: announcing::limited_to(all).into(),
+        points_back: announcing::points_back(all),
+        chooses: kind == StandingKind::Decision && decisions::chooses(all),
         names: Box::default(),
         ends_rule: announcing::ends_rule(all),
         restates: false,

@@ -141,7 +141,8 @@ phrase_lists! {
     /// Phrases that put something else in the place of a thing.
     GOES_BACK = "back to | instead of | scratch | scrap";
     /// Phrases before a thing that is over.
-    OVER = "scratch | scrap | dropping | forget about | forget what i said about | forget what we said about | no need to | no need for | get rid of | instead of | rather than | no longer | drop | cancel | moving off | take back | \
+    OVER = "scratch | scrap | dropping | forget about | forget what i said about | forget what we said about | no need to | no need for | get rid of | instead of | rather than | no longer | you can skip | you don't need to | you don't have to | \
+        you needn't | drop | cancel | moving off | take back | \
         not any more | statt | anstelle von | anstatt | à la place de | plutôt que | en vez de | en lugar de";
     /// Phrases at the beginning of a sentence before a thing that is over: "Forget the word limit."
     BEGINS_OVER = "forget the | drop the";
@@ -165,9 +166,12 @@ phrase_lists! {
     /// Phrases of songs and sayings.
     OF_SONGS = "in the song | the song goes | it goes | da dum | la la | the saying | the proverb | as they say | so they say";
     /// Phrases that take back whatever was said shortly before.
-    TAKES_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | \
+    TAKES_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | drop that | \
         take it back | new decision | after all | forget that | on second thought | never mind | changed my mind | \
         changed our minds | we took it back | doch nicht | doch lieber";
+    /// Those of them that point to what was said, whatever else the sentence names.
+    POINTS_BACK = "scratch that | scratch this | undo that | undo this | strike that | take that back | take it back | \
+        forget that | drop that | new decision";
 }
 
 /// The phrase "I want" before a thing: "I want window seats.", "Please remember: I want a desk."
@@ -360,7 +364,10 @@ pub(super) fn scrapped(sentence: &Sentence<'_>) -> Vec<u64> {
 
 /// True if words with these keys take back the last rule: "Forget that rule, answer in English."
 pub(super) fn ends_rule(keys: &[u64]) -> bool {
-    ENDS_RULE.are_in(keys)
+    // "Scrap the house rule about drowning."
+    let is_rule =
+        || (0..keys.len()).any(|at| first_behind(&OVER, keys.get(at..).unwrap_or_default()).contains(&key("rule")));
+    ENDS_RULE.are_in(keys) || is_rule()
 }
 
 /// True if words with these keys take back whatever was said shortly before.
@@ -373,11 +380,18 @@ pub(super) fn has_language(keys: &[u64]) -> bool {
     keys.iter().any(|word| LANGUAGES.contains(word))
 }
 
-/// True if words with these keys take back only a part: "You can drop the rule for the tests."
-pub(super) fn is_partial(keys: &[u64]) -> bool {
+/// Keys of the words of the part to which a revocation is limited: "You can drop the rule for the tests."
+pub(super) fn limited_to(keys: &[u64]) -> &[u64] {
     let behind = (0..keys.len()).find(|at| !first_behind(&OVER, keys.get(*at..).unwrap_or_default()).is_empty());
     let behind = behind.and_then(|at| keys.get(at..)).unwrap_or_default();
-    behind.windows(2).any(|pair| matches!(pair, [limit, next] if LIMITS.contains(limit) && *next != key("now")))
+    let is_limit = |pair: &[u64]| matches!(pair, [limit, next] if LIMITS.contains(limit) && *next != key("now"));
+    let limit = behind.windows(2).position(is_limit);
+    limit.and_then(|limit| behind.get(limit + 1..)).unwrap_or_default()
+}
+
+/// True if words with these keys point to what was said before.
+pub(super) fn points_back(keys: &[u64]) -> bool {
+    POINTS_BACK.are_in(keys)
 }
 
 /// True if words with these keys speak of what may be: "If they want more than 800, come back to us."

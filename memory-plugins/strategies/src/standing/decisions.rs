@@ -68,12 +68,16 @@ phrase_lists! {
     /// Phrases of a choice of now.
     NOW = "i'm going with | we're going with | we are going with | we'll go with | let's go with | i'll go with | \
         we're going for | i'm going for | we're taking";
+    /// Phrases of the choice of a thing.
+    CHOICES = "call it | go with | going with | went with | gone with | gone for | going for | it is | we use | let's use | we'll use | we take | \
+        we'll take | we're taking | let's take | chose | chosen | opted | settled on | nehmen | entschieden | switch to | switching to | \
+        doch";
     /// Phrases before what was chosen, with "entschieden" behind it.
     CHOSEN = "wir haben uns für | ich habe mich für | haben wir uns für | habe ich mich für";
     /// Phrases before a reason, which is no subject.
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
     /// Phrases of a choice in the place of an earlier one, which may be left unnamed.
-    TURNS = "switch to | switching to | after all | gone for | gehen doch | nehmen doch | gehen wir doch | nehmen wir doch";
+    TURNS = "switch to | switching to | after all | dann doch | also doch | gone for | gehen doch | nehmen doch | gehen wir doch | nehmen wir doch";
     /// Phrases that put something in the place of another thing.
     INSTEAD = "instead | instead of | rather than | statt | anstatt | stattdessen";
     /// Phrases before the old thing of a switch.
@@ -209,8 +213,11 @@ fn is_story(sentence: &Sentence<'_>) -> bool {
 /// True for a choice that stands in the place of an earlier one without naming it: "Let's switch to Redis.", "We're
 /// taking Two Brothers now."
 pub(super) fn turns(sentence: &Sentence<'_>) -> bool {
-    let last = sentence.keys.last();
-    TURNS.are_in(&sentence.keys) || [key("instead"), key("now")].iter().any(|end| last == Some(end))
+    let ends = |(at, word): (usize, &u64)| {
+        let is_end = sentence.words.get(at + 1).is_none_or(|next| sentence.is_after_comma(next));
+        is_end && [key("instead"), key("now")].contains(word)
+    };
+    TURNS.are_in(&sentence.keys) || sentence.keys.iter().enumerate().any(ends)
 }
 
 /// True for a sentence about a past year: "It was decided in 1949 that Bonn would be the capital."
@@ -511,6 +518,11 @@ fn moves_thing(sentence: &Sentence<'_>) -> Option<(usize, usize)> {
 /// True for the key of a unit.
 pub(super) fn is_unit(key: u64) -> bool {
     UNITS.contains(&key)
+}
+
+/// True if words with these keys choose a thing.
+pub(super) fn chooses(keys: &[u64]) -> bool {
+    CHOICES.are_in(keys)
 }
 
 /// True for a figure, a day or a month.

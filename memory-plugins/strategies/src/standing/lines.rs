@@ -69,7 +69,7 @@ impl StandingLine {
         self.replaced.and_then(|replaced| replaced.first)
     }
 
-    /// True if a later statement says the same, and none says something else or casts doubt on it.
+    /// True if a later statement says the same or may be about it, and none certainly says something else.
     #[must_use]
     pub fn is_left_out(&self) -> bool {
         self.replaced.is_some_and(|replaced| replaced.first.is_none())
@@ -138,8 +138,16 @@ impl StandingLine {
     fn takes_back(&self, older: &Self) -> bool {
         let (new, old) = (&self.standing, &older.standing);
         let is_near = self.node.get() - older.node.get() <= NEAR && self.place() > older.place();
+        let is_named = new.around.iter().any(|term| old.terms.contains(term));
+        // "On second thought gas is a bad idea" takes back nothing else.
+        if !new.ends_rule && !new.points_back && !is_named && !new.around.is_empty() {
+            return false;
+        }
         match old.kind {
-            StandingKind::Instruction => new.ends_rule && self.speaker == older.speaker,
+            StandingKind::Instruction => {
+                let is_meant = new.ends_rule && !leaves(new, old) || new.takes_back && is_near && is_named;
+                is_meant && self.speaker == older.speaker
+            }
             StandingKind::Decision => new.takes_back && !new.ends_rule && is_near,
             StandingKind::Preference => new.takes_back && !new.ends_rule && is_near && self.speaker == older.speaker,
             _ => false,
@@ -177,6 +185,7 @@ impl StandingLines {
             // "Scratch that" names nothing, so only the last statement is meant.
             let last = if over.is_empty() || line.standing.ends_rule { self.taken_back_by(&line) } else { None };
             let over: Vec<_> = over.into_iter().chain(last).collect();
+            let doubted = if over.is_empty() { self.put_in_doubt_by(&line) } else { Vec::new() };
             if over.iter().any(|place| self.at(*place).is_some_and(|older| line.settles(older))) {
                 line.standing.kind = StandingKind::Decision;
             }
@@ -185,6 +194,11 @@ impl StandingLines {
             for (chunk, at) in over {
                 let older = self.chunks.get_mut(chunk).and_then(|chunk| Arc::make_mut(chunk).get_mut(at));
                 older.into_iter().for_each(|older| older.add_replacement(&line));
+            }
+            for (chunk, at) in doubted {
+                if let Some(older) = self.chunks.get_mut(chunk).and_then(|chunk| Arc::make_mut(chunk).get_mut(at)) {
+                    older.replaced.get_or_insert_default();
+                }
             }
             self.insert(line);
         }
@@ -216,6 +230,19 @@ impl StandingLines {
         };
         let mut turned = older().filter(is_turned);
         turned.next().filter(|_| turned.next().is_none()).map(|(place, _)| place)
+    }
+
+    /// Chunks and places of the choices of which a line may have turned any: "We're going with Jane instead."
+    fn put_in_doubt_by(&self, line: &StandingLine) -> Vec<(usize, usize)> {
+        if !line.standing.turns {
+            return Vec::new();
+        }
+        let older = self.places().rev().skip_while(|(_, other)| other.node > line.node).take(COMPARED);
+        let is_choice = |older: &StandingLine| {
+            let is_before = line.node.get() - older.node.get() <= FAR && line.place() > older.place();
+            older.replaced.is_none() && older.standing.chooses && is_before
+        };
+        older.filter(|(_, older)| is_choice(older)).map(|(place, _)| place).collect()
     }
 
     /// Chunks and places of the statements that had ended what a line restores.
@@ -422,6 +449,11 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
     of_kind * fresh * of_question
 }
 
+/// True if a revocation is of a part that an older statement does not name: "Forget the rule for tests."
+fn leaves(new: &Standing, old: &Standing) -> bool {
+    !new.limited_to.is_empty() && !new.limited_to.iter().any(|term| old.terms.contains(term))
+}
+
 /// True if a statement says that an older one stands: "We stay with REST."
 fn confirms(new: &Standing, old: &Standing) -> bool {
     let has = |things: &[u64]| things.iter().any(|thing| old.terms.contains(thing));
@@ -475,7 +507,7 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     if may_be_over && named > 0 && (is_over && is_same_kind || is_changed || is_doubted) {
         return true;
     }
-    if old.kind == StandingKind::Fact || old.kind == StandingKind::Instruction && new.is_partial {
+    if old.kind == StandingKind::Fact || old.kind == StandingKind::Instruction && leaves(new, old) {
         return false;
     }
     // "Forget the word limit.", "Emojis are fine now."

@@ -310,9 +310,11 @@ fn a_choice_ends_the_only_one_before_it() {
         let current: Vec<_> = listed(&said, true).into_iter().map(|(_, text)| text).collect();
         assert!(!current.contains(&first), "{first} {then}: {current:?}");
         assert!(current.iter().any(|text| then.contains(text)), "{then}: {current:?}");
-        // Which of two it stands for is not certain.
+        // Which of two it stands for is not certain, so that neither is shown.
         let two = [first, "Let's go with the column index then.", "At ten.", "Good.", "Yes.", "And now?", then];
-        assert!(listed(&two, true).iter().any(|(_, text)| *text == first), "{first} {then}");
+        let current = listed(&two, true);
+        assert!(!current.iter().any(|(_, text)| two[..2].contains(text)), "{first} {then}: {current:?}");
+        assert_eq!(listed(&two, false), [], "{first} {then}");
     }
 }
 
@@ -393,7 +395,7 @@ fn what_cannot_be_had_or_does_not_do_is_decided_no_more() {
     let said = ["APA it is.", "Thanks.", "my supervisor wants Copernicus style instead."];
     assert_eq!(listed(&said, true), []);
     let said = ["APA it is.", "Let's go with Postgres.", "Let's go with MySQL after all."];
-    assert!(listed(&said, true).contains(&(Decision, said[0])), "{:?}", listed(&said, true));
+    assert_eq!(listed(&said, true), [(Decision, said[2])]);
 }
 
 #[test]
@@ -443,4 +445,29 @@ fn choices_of_now_are_decisions_and_those_of_another_time_are_stories() {
         Instruction,
     );
     none_is(&["Don't remind me.", "Don't tempt me.", "No more questions.", "Never beat yourself up."], Instruction);
+}
+
+#[test]
+fn what_is_taken_back_by_its_words_ends_and_nothing_else() {
+    for (said, current) in [
+        (&["So the wall stays.", "On second thought gas is a bad idea."][..], &["So the wall stays."][..]),
+        (&["from now on call the customers guests", "Drop that, just say customers."], &[]),
+        (&["whenever you cite something, give me the link", "you can skip the links from now on"], &[]),
+        (&["Always use type hints, also in tests.", "forget what I said about type hints in tests"], &[]),
+        (
+            &["Decision: halve the damage.", "House rule: never roll twice.", "Scrap the house rule."],
+            &["Decision: halve the damage."],
+        ),
+        (
+            &[
+                "We've decided to go with Cliniko.",
+                "Let's use Redis.",
+                "We're going with Jane instead, cost be damned.",
+            ],
+            &["We're going with Jane instead, cost be damned."],
+        ),
+    ] {
+        let found: Vec<_> = listed(said, true).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(found, current, "{said:?}");
+    }
 }
