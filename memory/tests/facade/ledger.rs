@@ -480,7 +480,7 @@ fn what_sources_do_not_say_is_not_recorded_in_the_name_of_a_model() {
     let dir = Dir::new();
     let memory = memory(&dir);
     let talk = memory.conversation("cats").unwrap();
-    said(&talk, &[Message::user("My cat is called Mitzi and she is eleven years old.")]);
+    said(&talk, &[Message::user("The cat of the house, Mitzi, is eleven years old.")]);
     let model = || EntryAuthor::Model("small".to_owned());
     let add = |text: &str, by, sources: &[u64]| {
         let sources = sources.iter().map(|number| NodeRange::single(node(*number))).collect();

@@ -130,7 +130,8 @@ fn no_summary_says_the_opposite_of_a_sentence_with_its_negation_at_the_end() {
 fn the_same_question_gives_the_same_view_whatever_was_shown_before() {
     let budgets = [8_000, 4_000, 2_000, 1_000, 500];
     let text_of = |talk: &Conversation, budget| {
-        let options = PromptOptions::new(budget).record(true);
+        // The prompt says the minute of its question.
+        let options = PromptOptions::new(budget).record(true).now(Timestamp::from_millis(1_756_900_000_000));
         talk.prompt_with("Which database do we use?", &options).unwrap().text().to_owned()
     };
     let fresh: Vec<String> = budgets
