@@ -19,7 +19,7 @@ const LEAST: u32 = 40;
 /// The share of the budget for rules.
 const RULES: f32 = 0.25;
 /// The share of the budget for lines of a kind that the question asks for.
-const ASKED: f32 = 0.15;
+const ASKED: f32 = 0.3;
 /// Lines that do not fit, after which no more are tried.
 const MISSES: usize = 6;
 /// Most messages that are named for rules that do not fit, the newest.
