@@ -88,8 +88,9 @@ impl Writer<'_> {
         for child in children {
             let last = child.body.span.last();
             let soon = last.get().saturating_add(SOON).min(span.last().get());
-            let later = changes.iter().filter(|(by, _)| (last.get() + 1..=soon).contains(&by.get()));
-            ended.add_changed_of(&child.body.text, later.map(|(_, sentence)| sentence.as_str()));
+            let behind = |node: u64| changes.partition_point(|(by, _)| by.get() <= node);
+            let later = changes.get(behind(last.get())..behind(soon)).unwrap_or_default();
+            ended.add_changed_of(&child.body.text, later.iter().map(|(_, sentence)| sentence.as_str()));
         }
         Ok(ended)
     }

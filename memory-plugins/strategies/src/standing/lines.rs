@@ -210,6 +210,10 @@ impl StandingLines {
 
     /// Chunk and place of the last statement, if a line takes it back without naming it.
     fn taken_back_by(&self, line: &StandingLine) -> Option<(usize, usize)> {
+        let Standing { takes_back, ends_rule, turns, .. } = line.standing;
+        if !takes_back && !ends_rule && !turns {
+            return None;
+        }
         let older = || {
             let older = self.places().rev().skip_while(|(_, other)| other.node > line.node).take(COMPARED);
             older.filter(|(_, older)| older.replaced.is_none())
