@@ -68,13 +68,13 @@ fn statements_of_a_kind_are_shown_where_the_question_asks_for_all_of_them() {
             Message::user("We decided to rent the hall in Ghent."),
             Message::user("We have not decided on the caterer."),
             Message::user("Let's go with Oracle for the guest list."),
-            Message::user("Scrap Oracle, a paper list will do it."),
+            Message::user("Scrap Oracle, a paper list will do."),
         ],
     );
     let asked = |question: &str| show(&world, question, 2_000);
     let decided = asked("Summarize what we decided, please.");
     let holds = |number: usize, text: &str| format!("[Message {number}, user, 2025-06-15]: {text}\n");
-    let [hall, list] = ["We decided to rent the hall in Ghent.", "Scrap Oracle, a paper list will do it."];
+    let [hall, list] = ["We decided to rent the hall in Ghent.", "Scrap Oracle, a paper list will do."];
     assert_eq!(standing(&decided), [holds(1, hall), holds(4, list)]);
     let lead = "Earlier messages that bear on the answer: rules, decisions and other statements that still hold:";
     assert!(decided.text().contains(lead), "{}", decided.text());
