@@ -251,6 +251,8 @@ fn of_value(seen: &Seen) -> Option<Format> {
         || any(&["$set", "$rewindTo"])
         || has("parts") && has("role") && (seen.has_bare_text || GEMINI.iter().any(|key| seen.inner(key)))
         || any(&["history", "contents"]) && seen.inner("parts")
+        || has("sessionId") && has("messages") && seen.is_kind(&["gemini"])
+        || kind == "gemini" && has("content")
     {
         Format::Gemini
     } else if has("info") && (has("parts") || has("messages") && (seen.inner("parts") || seen.inner("projectID"))) {

@@ -16,10 +16,11 @@ use crate::{
     TranscriptError, Why,
     blocks::Blocks,
     branches::{BranchNode, Chats},
-    members::{by_model, keep, others, time},
+    members::{by_model, keep, others, says_something, time},
     names::Chain,
     out::{ItemQueue, says_nothing},
     reader::FormatReader,
+    records::RecordPlace,
     turn::{Turn, thought},
 };
 
@@ -42,6 +43,9 @@ const CALL_NOTES: [&str; 11] = [
 ];
 /// Beginnings of texts that the program puts before a person's words.
 const BOILERPLATE: [&str; 3] = ["<session_context>", "<hook_context>", "This is the Gemini CLI. We are setting up"];
+/// Types of messages. A record of any other type only adds to the message of its id.
+#[rustfmt::skip]
+const TYPES: [&str; 9] = ["user", "gemini", "model", "function", "tool", "system", "info", "error", "warning"];
 /// Beginning of a summary that the model is shown in place of history.
 const SNAPSHOT: &str = "<state_snapshot>";
 
@@ -57,8 +61,7 @@ pub(crate) struct Gemini {
 struct Session {
     id: Option<String>,
     title: Option<String>,
-    /// Messages in the order of their first records, with the message before each.
-    messages: Vec<(String, Option<String>, Value)>,
+    messages: Vec<Recorded>,
     places: HashMap<String, usize>,
     /// Messages that were not taken back.
     live: Vec<String>,
@@ -66,16 +69,38 @@ struct Session {
     chain: Chain,
 }
 
+/// A message, in the order of the first records.
+#[derive(Debug)]
+struct Recorded {
+    id: String,
+    /// The message before it.
+    parent: Option<String>,
+    value: Value,
+    /// Place of its first record.
+    place: RecordPlace,
+}
+
+/// Adds a later record to the message of the same id: what the record lacks stays.
+fn update(there: &mut Value, later: Value) {
+    let (Some(members), Value::Object(later)) = (there.as_object_mut(), later) else { return };
+    for (name, value) in later {
+        let is_note = name == "type" && !value.as_str().is_some_and(|kind| TYPES.contains(&kind));
+        if !is_note && says_something(&value) || !members.contains_key(&name) {
+            members.insert(name, value);
+        }
+    }
+}
+
 impl Session {
-    fn take(&mut self, message: Value) {
+    fn take(&mut self, message: Value, place: RecordPlace) {
         self.chain.take(&crate::exact::written(&message));
         let id = message.get("id").and_then(Value::as_str).map_or_else(|| self.chain.key().to_string(), str::to_owned);
-        if let Some((.., there)) = self.places.get(&id).and_then(|place| self.messages.get_mut(*place)) {
-            *there = message;
+        if let Some(there) = self.places.get(&id).and_then(|place| self.messages.get_mut(*place)) {
+            update(&mut there.value, message);
             return;
         }
         self.places.insert(id.clone(), self.messages.len());
-        self.messages.push((id.clone(), self.live.last().cloned(), message));
+        self.messages.push(Recorded { id: id.clone(), parent: self.live.last().cloned(), value: message, place });
         self.live.push(id);
     }
 
@@ -91,13 +116,13 @@ impl Session {
         for message in shown {
             let said = &message;
             let is_there = said["id"].as_str().is_some_and(|id| self.places.contains_key(id));
-            let repeats = |(.., there): &(_, _, Value)| {
-                ["type", "content", "toolCalls"].iter().all(|name| there.get(name) == said.get(name))
+            let repeats = |there: &Recorded| {
+                ["type", "content", "toolCalls"].iter().all(|name| there.value.get(name) == said.get(name))
             };
             if !is_there && self.messages.iter().any(repeats) {
                 out.skip(Why::Repeated, "message that the model is shown again");
             } else {
-                self.take(message);
+                self.take(message, out.place);
             }
         }
     }
@@ -112,10 +137,13 @@ impl Gemini {
         let session = std::mem::take(&mut self.session);
         let mut parts = Parts::default();
         let mut nodes = Vec::with_capacity(session.messages.len());
-        for (id, parent, value) in &session.messages {
+        let end = out.place;
+        for Recorded { id, parent, value, place } in &session.messages {
+            out.place = *place;
             let messages = messages(value, &mut parts, out);
             nodes.push(BranchNode { id, parent: parent.as_deref(), messages, at: time(&value["timestamp"]) });
         }
+        out.place = end;
         if nodes.is_empty() {
             return;
         }
@@ -210,7 +238,7 @@ impl FormatReader for Gemini {
             self.describe(set, out);
             self.session.replace(shown, out);
         } else if value.get("parts").is_some() || value.get("id").is_some() && value.get("type").is_some() {
-            self.session.take(value);
+            self.session.take(value, out.place);
         } else {
             let said: Vec<_> = ["messages", "history", "contents"].iter().map(|name| list(&mut value, name)).collect();
             if said.iter().all(Vec::is_empty) && value.get("sessionId").is_none() {
@@ -222,7 +250,7 @@ impl FormatReader for Gemini {
                 members.remove("contents");
             }
             self.describe(&value, out);
-            said.into_iter().flatten().for_each(|message| self.session.take(message));
+            said.into_iter().flatten().for_each(|message| self.session.take(message, out.place));
         }
         Ok(())
     }

@@ -107,6 +107,44 @@ fn a_log_of_gemini_cli_keeps_what_was_taken_back_as_a_branch() {
 }
 
 #[test]
+fn a_later_record_of_gemini_cli_adds_to_a_message_and_erases_nothing() {
+    let files = Files::new();
+    let begin = [
+        json!({"sessionId": "g-3", "projectHash": "ab", "startTime": "2026-02-03T10:00:00Z"}),
+        gemini("m1", "user", json!([{"text": "Which tram?"}])),
+        gemini("m2", "gemini", "Line four."),
+    ];
+    let tokens = json!({"input": 5, "output": 2});
+    for later in [
+        json!({"type": "message_update", "id": "m2", "tokens": tokens}),
+        json!({"type": "gemini", "id": "m2", "tokens": tokens}),
+        json!({"type": "gemini", "id": "m2", "content": "", "toolCalls": [], "tokens": tokens}),
+    ] {
+        let read = read(&files.write("s.jsonl", lines(&[begin.as_slice(), std::slice::from_ref(&later)].concat())));
+        assert_eq!(read.texts("g-3"), ["user: Which tram?", "assistant: Line four."], "{later}");
+        assert_eq!(read.metadata("g-3", 1, "usage"), tokens.to_string());
+        assert_eq!(read.skipped(), []);
+    }
+    // A record is named by its own line.
+    let noted = [begin.as_slice(), &[gemini("m3", "info", "Update available"), gemini("m4", "user", "And back?")]];
+    let read = read(&files.write("s.jsonl", lines(&noted.concat())));
+    assert!(read.report.skipped().all(|skipped| skipped.first.ends_with("s.jsonl:4")));
+}
+
+#[test]
+fn messages_of_gemini_cli_need_no_ids_and_no_times() {
+    let files = Files::new();
+    let said = |kind: &str, content: &str| json!({"type": kind, "content": content});
+    let session = json!({"sessionId": "g-4", "messages": [said("user", "Rain?"), said("gemini", "No.")]});
+    let bare = json!([gemini("m1", "user", "Rain?"), gemini("m2", "gemini", "No.")]);
+    for (name, id, value) in [("a.json", "g-4", session), ("b.json", "b", bare)] {
+        let read = read(&files.write(name, value.to_string()));
+        assert_eq!(format_of(&files, name), Format::Gemini);
+        assert_eq!(read.texts(id), ["user: Rain?", "assistant: No."]);
+    }
+}
+
+#[test]
 fn contents_of_googles_api_pair_calls_without_ids() {
     let files = Files::new();
     let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});
