@@ -263,8 +263,12 @@ impl<'a> Appender<'a> {
         })
     }
 
+    /// The message of a key; none if the conversation has no message yet.
     async fn find(&self, id: &ConversationId, key: &MessageKey) -> Result<Option<NodeId>, Error> {
-        Ok(self.parts.memory.conversation(id.clone()).find_key(key).await?)
+        match self.parts.memory.conversation(id.clone()).find_key(key).await {
+            Err(error) if error.is_not_found() => Ok(None),
+            found => Ok(found?),
+        }
     }
 
     async fn say(&mut self, said: Said, place: &str) -> Result<(), Error> {

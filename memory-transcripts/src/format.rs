@@ -255,7 +255,9 @@ fn of_value(seen: &Seen) -> Option<Format> {
         || kind == "gemini" && has("content")
     {
         Format::Gemini
-    } else if has("info") && (has("parts") || has("messages") && (seen.inner("parts") || seen.inner("projectID"))) {
+    } else if has("info") && (has("parts") || has("messages") && (seen.inner("parts") || seen.inner("projectID")))
+        || has("messages") && seen.inner("info") && seen.inner("parts")
+    {
         Format::OpenCode
     } else if has("uuid") && has("sessionId") && (has("systemPayload") || seen.inner("parts") && !seen.inner("content"))
     {

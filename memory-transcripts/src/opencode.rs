@@ -10,7 +10,7 @@ use crate::{
     Conversation, Limits, TranscriptError, Why,
     blocks::{Blocks, call, file, image, unknown},
     exact,
-    members::{by_model, others, time},
+    members::{by_model, others, says_something, time},
     names::{conversation_id, key},
     out::{ItemQueue, says_nothing, usable_title},
     reader::FormatReader,
@@ -32,6 +32,8 @@ pub(crate) struct OpenCode {
     /// The message whose parts are being read.
     info: Value,
     parts: Vec<Value>,
+    /// Number of messages of the session so far, which names one without an id.
+    messages: u64,
 }
 
 impl OpenCode {
@@ -42,13 +44,15 @@ impl OpenCode {
     /// Takes a session, a message or a part.
     pub(crate) fn take(&mut self, mut value: Value, out: &mut ItemQueue) {
         let is = |value: &Value, name: &str| value.get(name).is_some_and(Value::is_string);
-        if let Some(info) = value.get_mut("info").map(Value::take) {
+        let is_session = |value: &Value| is(value, "id") && value["messages"].is_array();
+        if value.get("info").is_some() || is_session(&value) {
             let mut list = |name: &str| match value.get_mut(name).map(Value::take) {
                 Some(Value::Array(list)) => list,
                 _ => Vec::new(),
             };
             let (messages, parts) = (list("messages"), list("parts"));
-            self.take(info, out);
+            let info = value.get_mut("info").map(Value::take);
+            self.take(info.unwrap_or(value), out);
             self.parts.extend(parts);
             messages.into_iter().for_each(|message| self.take(message, out));
         } else if is(&value, "role") {
@@ -62,7 +66,7 @@ impl OpenCode {
             if !self.info.is_null() {
                 self.close(out);
             }
-            (self.session, self.conversation) = (value, None);
+            (self.session, self.conversation, self.messages) = (value, None, 0);
         } else {
             out.skip(Why::Unknown, "record");
         }
@@ -71,6 +75,7 @@ impl OpenCode {
     /// Ends a message: all its parts were read.
     fn close(&mut self, out: &mut ItemQueue) {
         let (info, parts) = (&std::mem::take(&mut self.info), std::mem::take(&mut self.parts));
+        self.messages += 1;
         let role = match info["role"].as_str() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
@@ -88,13 +93,18 @@ impl OpenCode {
         if messages.is_empty() {
             return out.skip(Why::Empty, role.as_str());
         }
-        let id = info["id"].as_str().unwrap_or_default().to_owned();
+        let id = info["id"].as_str().map_or_else(|| format!("message-{}", self.messages), str::to_owned);
         let model = info["modelID"].as_str();
         for (number, message) in messages.into_iter().enumerate() {
             let mut message = by_model(message, model);
             let conversation = self.begin(info, &mut message, out);
             let key = if number == 0 { key(&id) } else { key(&format!("{id}.{number}")) };
-            out.say(&conversation, key, message, info.pointer("/time/created").and_then(time));
+            out.say(
+                &conversation,
+                key,
+                message,
+                info.pointer("/time/created").or(info.get("timestamp")).and_then(time),
+            );
         }
     }
 
@@ -145,15 +155,22 @@ fn answer(parts: &[Value], out: &mut ItemQueue) -> Vec<Message> {
             (Some("reasoning"), Some(words)) => turn.say(thought(words)),
             (Some("step-start"), _) => turn.close(),
             (Some("tool"), _) => {
-                let (id, state) = (part["callID"].as_str().or(part["id"].as_str()), &part["state"]);
+                let (id, state) = (part["callID"].as_str().or(part["id"].as_str()), part.get("state").unwrap_or(part));
                 let id = id.unwrap_or("unknown");
                 let name = part["tool"].as_str().unwrap_or("unknown");
                 let answered = match state["status"].as_str() {
                     Some("completed") => Some(result(id, &state["output"], false)),
-                    Some("error") => Some(result(id, &state["error"], true)),
+                    Some("error") => {
+                        let said =
+                            ["error", "output"].map(|name| &state[name]).into_iter().find(|said| says_something(said));
+                        Some(result(id, said.unwrap_or(&Value::Null), true))
+                    }
                     _ => None,
                 };
-                turn.call((call(id, name, &state["input"]), Map::new()), answered.map(|given| attached(given, state)));
+                turn.call(
+                    (call(id, name, state.get("input").unwrap_or(&state["args"])), Map::new()),
+                    answered.map(|given| attached(given, state)),
+                );
             }
             _ => {
                 if let Some(block) = other(part, out) {

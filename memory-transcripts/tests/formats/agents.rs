@@ -316,6 +316,31 @@ fn a_session_of_opencode_is_the_same_from_its_export_and_its_folder() {
 }
 
 #[test]
+fn a_session_of_opencode_needs_no_ids_of_messages() {
+    let files = Files::new();
+    let said = |role: &str, text: &str| json!({"info": {"role": role}, "parts": [{"type": "text", "text": text}]});
+    let messages = json!([said("user", "Ferry?"), said("assistant", "At nine."), said("user", "Ferry?")]);
+    let export = json!({"info": {"id": "ses_2", "title": "Boats"}, "messages": messages});
+    let flat = json!({"id": "ses_2", "title": "Boats", "messages": messages});
+    for value in [export, flat] {
+        let read = read(&files.write("x.json", value.to_string()));
+        assert_eq!(read.texts("ses_2"), ["user: Ferry?", "assistant: At nine.", "user: Ferry?"]);
+        assert_eq!(read.titles["ses_2"], "Boats");
+    }
+}
+
+#[test]
+fn a_failed_tool_of_opencode_has_the_text_of_its_failure() {
+    let files = Files::new();
+    let part = |state: Value| json!({"type": "tool", "callID": "c", "tool": "sh", "state": state});
+    let messages = json!([{"info": {"id": "m", "role": "assistant"}, "parts": [
+        part(json!({"status": "error", "input": {}, "output": "1 failed"})),
+        part(json!({"status": "error", "input": {}, "error": "denied", "output": "none"}))]}]);
+    let read = read(&files.write("x.json", json!({"info": {"id": "ses_3"}, "messages": messages}).to_string()));
+    assert_eq!(read.texts("ses_3")[1], "tool: error:\n1 failed\nerror:\ndenied");
+}
+
+#[test]
 fn a_task_of_cline_gives_the_words_calls_and_results_that_were_shown() {
     let files = Files::new();
     let entry = |ts: u64, kind: &str, of: &str, text: &str| json!({"ts": 1_757_000_000_000 + ts, "type": kind, kind: of, "text": text});
