@@ -32,6 +32,7 @@ mod claude_ai;
 mod claude_code;
 mod cline;
 mod codex;
+mod dates;
 mod error;
 pub mod exact;
 mod find;

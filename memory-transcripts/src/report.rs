@@ -54,7 +54,7 @@ pub struct Skipped {
     pub first: String,
 }
 
-/// Why a record gave no message.
+/// Why a record gave no message, or not all that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -75,6 +75,8 @@ pub enum Why {
     Unfit,
     /// A message cannot hold this content, such as audio.
     NoPlace,
+    /// The record was read in one of several ways that the file allows.
+    Guessed,
     /// The record is still being written, and is read once it is complete.
     Unfinished,
     /// The file was not opened: a link, a directory too deep, or no name of a transcript.
@@ -92,6 +94,7 @@ impl fmt::Display for Why {
             Self::Empty => "without words",
             Self::Unfit => "of no messages in a row",
             Self::NoPlace => "of a kind that messages have no place for",
+            Self::Guessed => "a guess, since another order of day and month fits as well",
             Self::Unfinished => "not complete yet",
             Self::OtherFile => "not opened",
         })

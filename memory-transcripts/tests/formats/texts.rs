@@ -42,6 +42,69 @@ fn sessions_of_aider_tell_who_spoke() {
 
 #[test]
 fn chats_of_whatsapp_have_senders_and_the_order_of_their_dates() {
+#[test]
+fn inputs_to_aider_are_messages_of_their_own_and_its_commands_none() {
+    let text = "# aider chat started at 2026-07-03 13:15:19\n\n#### /add app.py  \n\n#### /clear  \n\n#### Greet.  \n#### Twice.  \n\n\
+        Done.\n\n#### /ask why?  \n\n#### why?  \n\n<thinking-content-ab12>\nHm.\n</thinking-content-ab12>\n\nBecause.\n\n\
+        #### /ask and now?  \n\n#### /etc/hosts is wrong  \n\n#### /run make  \n";
+    let read = of("x.md", text);
+    assert_eq!(
+        read.texts("x-2026-07-03-13-15-19"),
+        [
+            "user: Greet.\nTwice.",
+            "assistant: Done.",
+            "user: why?",
+            "assistant: Hm.\nBecause.",
+            "user: /ask and now?",
+            "user: /etc/hosts is wrong",
+            "user: /run make"
+        ]
+    );
+    let blocks = &read.messages["x-2026-07-03-13-15-19"][3].message.content;
+    assert!(matches!(&blocks[..], [ContentBlock::Reasoning { .. }, ContentBlock::Text(_)]), "{blocks:?}");
+    let skipped = [
+        (Why::Note, "command of the program".to_owned(), 2),
+        (Why::Repeated, "command before its prompt".to_owned(), 1),
+    ];
+    assert_eq!(read.skipped(), skipped);
+}
+
+#[test]
+fn dates_of_whatsapp_that_are_guessed_or_do_not_fit_are_counted() {
+    let check = |text: &str, expected: &[(Why, &str, u64, &str)]| {
+        let read = of("x.txt", text);
+        let skipped: Vec<_> = read.report.skipped().collect();
+        let skipped: Vec<_> = skipped
+            .iter()
+            .map(|skipped| {
+                (skipped.why, skipped.what.as_str(), skipped.count, skipped.first.rsplit(':').next().unwrap())
+            })
+            .collect();
+        assert_eq!(skipped, expected, "{text}");
+    };
+    check(
+        "12/01/25, 09:10 - Ann: one\n12/01/25, 10:50 - Ben: two\n12/02/25, 08:00 - Ben: three\n",
+        &[(Why::Guessed, "date as day/month/year", 3, "1")],
+    );
+    check(
+        "[1/15/24, 10:05 AM] Ann: one\n[15/01/2024, 10:06:15] Ben: two\n[2/20/24, 11:00 AM] Ann: three\n",
+        &[(Why::Broken, "date that is no month/day/year (its message is kept)", 1, "2")],
+    );
+    // Dots, a day after the twelfth, a year in front and equal numbers leave no choice.
+    for text in [
+        "12.01.25, 09:10 - Ann: one\n",
+        "13/01/25, 09:10 - Ann: one\n",
+        "2025-01-12, 09:10 - Ann: one\n",
+        "01/01/25, 09:10 - Ann: one\n",
+    ] {
+        check(text, &[]);
+    }
+    check(
+        "12.01.25, 09:10 - Ann: one\n12.01.25, 09:10 - Ben joined\n12.01.25, 09:11 - Ann: two\n",
+        &[(Why::Note, "line of the program", 1, "2")],
+    );
+}
+
     let check = |text: &str, expected: &[(&str, &str)], times: &[&str]| {
         assert_eq!(format_of(text), Some(Format::WhatsApp), "{text}");
         let read = of("WhatsApp Chat with Anna.txt", text);
