@@ -1,6 +1,6 @@
 //! Plain texts: Aider, WhatsApp, Markdown of Cursor and SpecStory, and this program's own pages.
 
-use memory_core::{Message, Role, Timestamp};
+use memory_core::{ContentBlock, Message, Role, Timestamp};
 use memory_transcripts::{Format, Heading, Limits, MessageWriter, Why, Written, find};
 
 use crate::support::{Files, Read, read};
@@ -26,22 +26,22 @@ fn sessions_of_aider_tell_who_spoke() {
         [
             "user: fix the bug in foo\nand in bar",
             "assistant: I changed foo.\n\n#### Steps\n\n```\n> quoted\n#### no prompt\n```",
-            "tool: Applied edit to foo.py",
-            "user: /undo"
+            "tool: Applied edit to foo.py"
         ]
     );
     assert_eq!(read.texts("app-2024-05-03-09-30-00"), ["user: thanks"]);
     let messages = &read.messages["app-2024-05-02-10-00-00"];
     assert_eq!(messages[1].message.model().as_deref(), Some("gpt-4o"));
     assert_eq!(messages[0].at, "2024-05-02T10:00:00".parse().ok());
-    assert_eq!(read.skipped(), [(Why::Note, "line of the program before the first prompt".to_owned(), 4)]);
+    let notes = [("command of the program", 1), ("line of the program before the first prompt", 4)];
+    assert_eq!(read.skipped(), notes.map(|(what, count)| (Why::Note, what.to_owned(), count)));
+    let firsts: Vec<_> = read.report.skipped().filter_map(|skipped| skipped.first.rsplit_once(':')).collect();
+    assert_eq!(firsts.iter().map(|(_, line)| *line).collect::<Vec<_>>(), ["23", "4"]);
     // An editor may have removed the spaces at the end of lines.
     let bare = of("x.md", "# aider chat started at 2024-05-02 10:00:00\n\n#### fix it\n\nDone.\n\n> Applied edit\n");
     assert_eq!(bare.texts("x-2024-05-02-10-00-00"), ["user: fix it", "assistant: Done.", "tool: Applied edit"]);
 }
 
-#[test]
-fn chats_of_whatsapp_have_senders_and_the_order_of_their_dates() {
 #[test]
 fn inputs_to_aider_are_messages_of_their_own_and_its_commands_none() {
     let text = "# aider chat started at 2026-07-03 13:15:19\n\n#### /add app.py  \n\n#### /clear  \n\n#### Greet.  \n#### Twice.  \n\n\
