@@ -13,8 +13,8 @@
 //!
 //! # Invariants
 //!
-//! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file; sessions of Gemini CLI and
-//! chats of WhatsApp are held whole. A record of an unknown
+//! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file; sessions of Gemini CLI,
+//! chats of WhatsApp and Markdown with dates or without a second speaker are held whole. A record of an unknown
 //! type is counted by name and is no error. Names of conversations and keys of messages depend only on the source; when
 //! a file grows, earlier names and keys stay the same. A database is opened read-only, and nothing is locked between
 //! two pages of its rows.

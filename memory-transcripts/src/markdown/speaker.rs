@@ -29,6 +29,8 @@ pub(super) struct Named {
     pub(super) speaker: Option<String>,
     /// Words next to the name: a time, a model.
     pub(super) beside: Option<String>,
+    /// True for a subagent, and for the model that gives it its task.
+    pub(super) is_side: bool,
     /// True for `Prompt` and `Response`, which name speakers only if the first speaker is one of them.
     pub(super) is_pair: bool,
 }
@@ -56,6 +58,16 @@ impl Line {
 
     pub(super) fn lower_name(&self) -> String {
         apart(&self.name).0.to_lowercase()
+    }
+
+    /// True for a heading of any level.
+    pub(super) fn is_heading(&self) -> bool {
+        matches!(self.style, Style::Heading(_))
+    }
+
+    /// Words after a name in bold.
+    pub(super) fn bold_member(&self) -> Option<(String, &str)> {
+        (self.style == Style::Bold && !self.rest.is_empty()).then(|| (self.lower_name(), self.rest.as_str()))
     }
 
     /// True if both lines have the same style.
@@ -96,20 +108,24 @@ pub(super) fn line(written: &str) -> Option<Line> {
     is_name.then_some(Line { style, name, rest, written })
 }
 
-/// Splits a name from the words in brackets after it; drops emoji before it and `said` after it.
+/// Mark that SpecStory writes after the names of a subagent and of who gives it its task.
+const SIDE: &str = " - sidechain";
+
+/// Splits a name from the words in brackets after it; drops emoji before it, `said` and the mark of a subagent after it.
 fn apart(name: &str) -> (&str, Option<&str>) {
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
     let (name, beside) = match name.strip_suffix(')').and_then(|name| name.split_once('(')) {
         Some((name, beside)) => (name.trim_end(), Some(beside)),
         None => (name, None),
     };
+    let name = name.strip_suffix(SIDE).unwrap_or(name);
     (name.strip_suffix(" said").unwrap_or(name), beside)
 }
 
 /// The speaker that a line names, if the name is a known one.
 pub(super) fn named(line: &Line) -> Option<Named> {
     let named = known(&line.name)?;
-    (named.role != Role::Tool || matches!(line.style, Style::Heading(_))).then_some(named)
+    (named.role != Role::Tool || line.is_heading()).then_some(named)
 }
 
 /// True for the name of a model or of a program that speaks as one.
@@ -119,8 +135,8 @@ pub(crate) fn answers(name: &str) -> bool {
         || ["gpt-", "claude ", "claude-", "gemini "].iter().any(|begin| lower.starts_with(begin))
 }
 
-fn known(name: &str) -> Option<Named> {
-    let (name, beside) = apart(name);
+fn known(whole: &str) -> Option<Named> {
+    let (name, beside) = apart(whole);
     let lower = name.to_lowercase();
     let answers = answers(name);
     let role = match lower.as_str() {
@@ -137,6 +153,7 @@ fn known(name: &str) -> Option<Named> {
         role,
         speaker: answers.then(|| name.to_owned()),
         beside: beside.map(str::to_owned),
+        is_side: whole.contains(SIDE),
         is_pair: matches!(lower.as_str(), "prompt" | "question" | "response" | "answer"),
     })
 }

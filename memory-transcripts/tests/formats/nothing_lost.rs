@@ -335,7 +335,6 @@ fn a_plain_transcript_whose_speakers_are_not_known_is_refused() {
         ("**Anna**\nhello\n\n**ChatGPT**\nhi\n", "x.md:1: who speaks after `**Anna**`"),
         // The other speaker is named in another way.
         ("## User\nhello\n\n**Assistant:** hi\n", "x.md:4: "),
-        ("# User\nhello\n\n## Assistant\nhi\n", "x.md:4: "),
         (
             "# aider chat started at 2024-05-02 10:00:00\n\n#### fix the bug\n\nI changed foo.\n",
             "x.md:1: no line names a speaker",

@@ -105,6 +105,8 @@ fn dates_of_whatsapp_that_are_guessed_or_do_not_fit_are_counted() {
     );
 }
 
+#[test]
+fn chats_of_whatsapp_have_senders_and_the_order_of_their_dates() {
     let check = |text: &str, expected: &[(&str, &str)], times: &[&str]| {
         assert_eq!(format_of(text), Some(Format::WhatsApp), "{text}");
         let read = of("WhatsApp Chat with Anna.txt", text);
@@ -169,6 +171,68 @@ fn transcripts_in_markdown_are_recognized_and_documents_are_not() {
     ] {
         assert_eq!(format_of(text), None, "{text}");
     }
+}
+
+#[test]
+fn subagents_in_markdown_speak_in_a_conversation_of_their_own() {
+    let text = "# 2026-07-13 13:40:49Z\n\n_**User (2026-07-13 13:40:49Z)**_\n\nmend it\n\n---\n\n_**Agent (claude-4 2026-07-13 13:40:56Z)**_\n\nlooking\n\n---\n\n\
+        _**User - sidechain (2026-07-13 13:41:00Z)**_\n\nfind the file\n\n---\n\n_**Agent - sidechain (claude-3 2026-07-13 13:41:10Z)**_\n\nfound\n\n---\n\n\
+        _**Agent (claude-4 2026-07-13 13:42:00Z)**_\n\ndone\n";
+    let read = of("x.md", text);
+    assert_eq!(read.texts("x"), ["user: mend it", "assistant: looking", "assistant: done"]);
+    assert_eq!(read.texts("x-sidechain"), ["user: find the file", "assistant: found"]);
+    assert_eq!(read.metadata("x-sidechain", 0, "subagent_of"), "\"x\"");
+    let found = &read.messages["x-sidechain"][1];
+    assert_eq!((found.at, found.message.model().as_deref()), ("2026-07-13T13:41:10Z".parse().ok(), Some("claude-3")));
+}
+
+#[test]
+fn a_time_in_a_heading_is_no_part_of_the_title_and_the_time_of_what_has_none() {
+    let said = "_**User**_\n\nhello\n\n---\n\n_**Assistant**_\n\nhi\n";
+    for (heading, title, at) in [
+        ("A talk (2025-05-27 12:22:07)", Some("A talk"), Some("2025-05-27T12:22:07")),
+        ("2025-05-27 12:22:07Z", None, Some("2025-05-27T12:22:07Z")),
+        ("A talk (about 2025)", Some("A talk (about 2025)"), None),
+    ] {
+        let read = of("x.md", &format!("# {heading}\n\n{said}"));
+        assert_eq!(read.titles.get("x").map(String::as_str), title);
+        let at = at.and_then(|at| at.parse().ok());
+        assert!(read.messages["x"].iter().all(|said| said.at == at), "{heading}");
+    }
+}
+
+#[test]
+fn the_header_of_an_export_of_chatgpt_names_no_speaker_and_its_dates_are_times() {
+    let header =
+        "# Talk\n\n**User:** Anonymous  \n**Created:** 5/27/2026 17:23:01  \n**Link:** [x](https://x.test)  \n\n";
+    let talk = |date: &str| format!("## Prompt:\n{date}, 17:23:00\n\nhello\n\n## Response:\n{date}, 17:23:05\n\nhi\n");
+    let times = ["2026-05-27T17:23:00".parse().ok(), "2026-05-27T17:23:05".parse().ok()];
+    for text in [format!("{header}{}", talk("5/27/2026")), format!("# Talk\n\n{}", talk("27.5.2026"))] {
+        assert_eq!(format_of(&text), Some(Format::Markdown));
+        let read = of("x.md", &text);
+        assert_eq!(read.texts("x"), ["user: hello", "assistant: hi"], "{text}");
+        assert_eq!(read.messages["x"].iter().map(|said| said.at).collect::<Vec<_>>(), times);
+        assert_eq!(read.titles["x"], "Talk");
+    }
+    // The header of a file shows the order of its dates; without one, they stay as they are.
+    let read = |text: &str| of("x.md", text).messages["x"].clone();
+    assert_eq!(read(&format!("{header}{}", talk("5/6/2026")))[0].at, "2026-05-06T17:23:00".parse().ok());
+    let unsure = read(&talk("5/6/2026"));
+    assert_eq!((unsure[0].at, unsure[0].message.text().as_str()), (None, "5/6/2026, 17:23:00\n\nhello"));
+}
+
+#[test]
+fn speakers_in_headings_of_different_levels_are_both_heard() {
+    for text in [
+        "##### You said:\n\nhello\n\n###### ChatGPT said:\n\nhi\n\n##### You said:\n\nbye\n",
+        "# A talk\n\n## User\n\nhello\n\n### Assistant\n\nhi\n\n## User\n\nbye\n",
+    ] {
+        assert_eq!(format_of(text), Some(Format::Markdown));
+        assert_eq!(of("x.md", text).texts("x"), ["user: hello", "assistant: hi", "user: bye"], "{text}");
+    }
+    // A heading within an answer is no speaker where both sides have equal ones.
+    let text = "## User\n\nhello\n\n### Assistant\n\nwhat is it?\n\n## Assistant\n\nhi\n";
+    assert_eq!(of("x.md", text).texts("x"), ["user: hello\n\n### Assistant\n\nwhat is it?", "assistant: hi"]);
 }
 
 #[test]
