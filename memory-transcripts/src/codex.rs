@@ -55,6 +55,10 @@ struct State {
     cwd: Option<String>,
     chain: Hash,
     key: Option<memory_core::MessageKey>,
+    #[serde(default)]
+    repeats: Option<bool>,
+    #[serde(default)]
+    is_asked: bool,
 }
 
 impl Codex {
@@ -64,11 +68,12 @@ impl Codex {
 
     /// Resumes from the state of an earlier reader of the file.
     pub(crate) fn resumed(stem: &str, state: &str, out: &mut ItemQueue) -> Option<Self> {
-        let State { conversation, model, cwd, chain, key } = serde_json::from_str(state).ok()?;
+        let State { conversation, model, cwd, chain, key, repeats, is_asked } = serde_json::from_str(state).ok()?;
         if let (Some(id), Some(key)) = (&conversation, key) {
             out.go_on(id, key);
         }
-        Some(Self { conversation, model, cwd, chain: Chain(chain), ..Self::new(stem) })
+        let events = Unrepeated { repeats, is_asked, ..Unrepeated::default() };
+        Some(Self { conversation, model, cwd, chain: Chain(chain), events, ..Self::new(stem) })
     }
 
     fn item(&mut self, payload: &Value, at: Option<Timestamp>, before: Chain, out: &mut ItemQueue) {
@@ -76,6 +81,7 @@ impl Codex {
             ListItem::Skip(why, what) => return out.skip(why, &what),
             ListItem::Reasoning(block, beside, id) => {
                 self.events.said(&block.text(), out);
+                self.asked(out);
                 self.thoughts.push((block, beside), id);
                 self.held.get_or_insert((out.place.start, before));
                 return;
@@ -96,12 +102,18 @@ impl Codex {
 
     /// Ends a turn. Emits reasoning and messages that were interrupted, and that therefore only events hold.
     fn interrupted(&mut self, at: Option<Timestamp>, out: &mut ItemQueue) {
+        let left = self.events.left();
+        self.left(left, at, out);
+    }
+
+    fn left(&mut self, left: Vec<Event>, at: Option<Timestamp>, out: &mut ItemQueue) {
         let mut texts = Vec::new();
-        for (is_thought, text) in self.events.left() {
-            if is_thought {
-                self.thoughts.push((ContentBlock::Reasoning { text, signature: None }, Map::new()), None);
-            } else {
-                texts.push(ContentBlock::Text(text));
+        for Event { kind, text, .. } in left {
+            match kind {
+                EventKind::Thought => {
+                    self.thoughts.push((ContentBlock::Reasoning { text, signature: None }, Map::new()), None);
+                }
+                EventKind::Answer | EventKind::Prompt => texts.push(ContentBlock::Text(text)),
             }
         }
         let message = match texts.is_empty() {
@@ -113,11 +125,26 @@ impl Codex {
         }
     }
 
+    /// Emits a person's words that only an event holds, and what was left before them. The answer to them follows.
+    fn asked(&mut self, out: &mut ItemQueue) {
+        while let Some((left, Event { text, key: of, at, .. })) = self.events.asked() {
+            self.left(left, at, out);
+            self.say_as(key(&format!("{of}.event")), Message::user(text), at, out);
+        }
+    }
+
     fn say(&mut self, message: Message, at: Option<Timestamp>, out: &mut ItemQueue) {
-        match message.role {
-            Role::User => self.interrupted(at, out),
-            Role::Assistant => self.events.said(&message.text(), out),
-            _ => {}
+        if message.role == Role::User {
+            let words = message.text();
+            let is_there = self.events.repeat_prompt(&words, out);
+            self.asked(out);
+            self.interrupted(at, out);
+            self.events.prompt = (!is_there).then_some(words);
+        } else {
+            if message.role == Role::Assistant {
+                self.events.said(&message.text(), out);
+            }
+            self.asked(out);
         }
         self.say_as(self.chain.key(), message, at, out);
     }
@@ -149,49 +176,117 @@ impl Codex {
     }
 }
 
-/// Events with reasoning and words of the model. Items repeat them unless the turn was interrupted.
+/// Words that an event holds.
+#[derive(Debug)]
+struct Event {
+    kind: EventKind,
+    text: String,
+    name: String,
+    place: RecordPlace,
+    /// Key of its record, for words that no item repeats.
+    key: MessageKey,
+    at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EventKind {
+    Thought,
+    Answer,
+    Prompt,
+}
+
+/// Events with reasoning and words. Items repeat them unless the turn was interrupted, or the program writes only
+/// events.
 #[derive(Debug, Default)]
 struct Unrepeated {
-    /// Events that no item has repeated yet: true for reasoning, the words, the event's name and place.
-    waiting: Vec<(bool, String, String, RecordPlace)>,
-    /// Texts of the items of this turn.
+    /// Events that no item has repeated yet.
+    waiting: Vec<Event>,
+    /// Texts of the model's items of this turn.
     items: Vec<String>,
+    /// Text of the person's last item, until an event repeats it.
+    prompt: Option<String>,
+    /// True if an earlier reader ended after such an item.
+    is_asked: bool,
+    /// True once an item has repeated an event, false once words were read that no item repeats.
+    repeats: Option<bool>,
+}
+
+/// True if one text holds the other, whatever the white space.
+fn is_same(one: &str, other: &str) -> bool {
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (one, other) = (plain(one), plain(other));
+    one.contains(&other) || !one.is_empty() && other.contains(&one)
 }
 
 impl Unrepeated {
     /// Records an event; true if it waits for the item that repeats it.
-    fn take(&mut self, kind: &str, payload: &Value, out: &mut ItemQueue) -> bool {
-        let name = format!("event_msg/{kind}");
-        let text = match kind {
-            "agent_reasoning" | "agent_reasoning_raw_content" => payload["text"].as_str(),
-            "agent_message" => payload["message"].as_str(),
+    fn take(&mut self, payload: &Value, key: MessageKey, at: Option<Timestamp>, out: &mut ItemQueue) -> bool {
+        let name = format!("event_msg/{}", payload["type"].as_str().unwrap_or("without type"));
+        let kind = match payload["type"].as_str() {
+            Some("agent_reasoning" | "agent_reasoning_raw_content") => Some(EventKind::Thought),
+            Some("agent_message") => Some(EventKind::Answer),
+            Some("user_message") => Some(EventKind::Prompt),
             _ => None,
         };
-        let text = text.unwrap_or_default().trim();
-        if text.is_empty() || self.items.iter().any(|item| item.contains(text)) {
-            out.skip(Why::Repeated, &name);
-            return false;
+        let text = payload["message"].as_str().or(payload["text"].as_str()).unwrap_or_default().trim();
+        let is_of_program = kind == Some(EventKind::Prompt) && BOILERPLATE.iter().any(|begin| text.starts_with(begin));
+        let kind = kind.filter(|_| !text.is_empty() && !is_of_program);
+        let is_there = match kind {
+            Some(EventKind::Prompt) => {
+                let is_asked = std::mem::take(&mut self.is_asked);
+                self.prompt.take_if(|prompt| is_same(prompt, text)).is_some() || is_asked
+            }
+            Some(_) => self.items.iter().any(|item| item.contains(text)),
+            None => false,
+        };
+        match kind.filter(|_| !is_there) {
+            Some(kind) => {
+                self.waiting.push(Event { kind, text: text.to_owned(), name, place: out.place, key, at });
+                true
+            }
+            None => {
+                self.repeats = is_there.then_some(true).or(self.repeats);
+                out.skip(Why::Repeated, &name);
+                false
+            }
         }
-        self.waiting.push((kind != "agent_message", text.to_owned(), name, out.place));
-        true
     }
 
-    /// Records the text of an item, and drops the events that it repeats.
+    /// Drops the events that an item repeats; true if there were any.
+    fn drop_repeated(&mut self, is_repeated: impl Fn(&Event) -> bool, out: &mut ItemQueue) -> bool {
+        let before = self.waiting.len();
+        for event in self.waiting.extract_if(.., |event| is_repeated(event)) {
+            self.repeats = Some(true);
+            out.skip_at(Why::Repeated, &event.name, event.place);
+        }
+        self.waiting.len() < before
+    }
+
+    /// Records the text of an item of the model.
     fn said(&mut self, words: &str, out: &mut ItemQueue) {
-        self.waiting.retain(|(_, text, name, place)| {
-            let is_left = !words.contains(text.as_str());
-            if !is_left {
-                out.skip_at(Why::Repeated, name, *place);
-            }
-            is_left
-        });
+        self.drop_repeated(|event| event.kind != EventKind::Prompt && words.contains(event.text.as_str()), out);
         self.items.push(words.to_owned());
+        self.is_asked = false;
+    }
+
+    /// Drops the prompt that an item of the person repeats; true if there was one.
+    fn repeat_prompt(&mut self, words: &str, out: &mut ItemQueue) -> bool {
+        self.drop_repeated(|event| event.kind == EventKind::Prompt && is_same(words, &event.text), out)
+    }
+
+    /// The first prompt that no item repeats, and the events before it.
+    fn asked(&mut self) -> Option<(Vec<Event>, Event)> {
+        let place = self.waiting.iter().position(|event| event.kind == EventKind::Prompt)?;
+        let mut left: Vec<_> = self.waiting.drain(..=place).collect();
+        let prompt = left.pop()?;
+        self.repeats = self.repeats.or(Some(false));
+        Some((left, prompt))
     }
 
     /// Ends the turn; returns the events that no item repeated.
-    fn left(&mut self) -> impl Iterator<Item = (bool, String)> {
+    fn left(&mut self) -> Vec<Event> {
         self.items.clear();
-        std::mem::take(&mut self.waiting).into_iter().map(|(is_thought, text, ..)| (is_thought, text))
+        std::mem::take(&mut self.waiting)
     }
 }
 
@@ -229,11 +324,14 @@ impl FormatReader for Codex {
             "response_item" => self.item(payload, at, before, out),
             "compacted" => out.skip(Why::View, "compacted"),
             "event_msg" => {
-                let kind = payload["type"].as_str().unwrap_or("without type");
-                if self.events.take(kind, payload, out) {
+                if payload["type"] == "user_message" {
+                    self.asked(out);
+                }
+                if self.events.take(payload, self.chain.key(), at, out) {
                     self.held.get_or_insert((out.place.start, before));
                 }
-                if kind == "turn_aborted" {
+                if payload["type"] == "turn_aborted" {
+                    self.asked(out);
                     self.interrupted(at, out);
                 }
             }
@@ -249,10 +347,19 @@ impl FormatReader for Codex {
     }
 
     fn finish(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        if self.events.repeats == Some(false) {
+            // No item will repeat what the last events say.
+            self.asked(out);
+            for Event { kind, text, key: of, at, .. } in self.events.left() {
+                if kind == EventKind::Answer {
+                    self.say_as(key(&format!("{of}.event")), Message::assistant(text), at, out);
+                }
+            }
+        }
         if !self.thoughts.is_empty() {
             out.skip_at(Why::Unfinished, "reasoning at the end", RecordPlace::default());
         }
-        self.events.waiting.iter().for_each(|(.., name, place)| out.skip_at(Why::Unfinished, name, *place));
+        self.events.waiting.iter().for_each(|event| out.skip_at(Why::Unfinished, &event.name, event.place));
         Ok(())
     }
 
@@ -267,6 +374,8 @@ impl FormatReader for Codex {
             cwd: self.cwd.clone(),
             chain: self.held.map_or(self.chain, |(_, before)| before).0,
             key: self.conversation.as_ref().and_then(|id| out.tip(id).cloned()),
+            repeats: self.events.repeats,
+            is_asked: self.events.is_asked || self.events.prompt.is_some(),
         };
         serde_json::to_string(&state).unwrap_or_default()
     }

@@ -123,3 +123,69 @@ fn a_rollout_that_grew_goes_on_wherever_it_was_cut() {
         assert_eq!(imported.all(), expected, "imported up to {cut}");
     }
 }
+
+fn event(kind: &str, member: &str, text: &str) -> Value {
+    record("event_msg", json!({"type": kind, member: text}))
+}
+
+#[test]
+fn words_that_only_events_hold_are_kept_where_they_were_said() {
+    let files = Files::new();
+    let meta = || record("session_meta", json!({"id": ID, "cwd": "/w"}));
+    let call = || item(json!({"type": "function_call", "name": "ls", "arguments": "{}", "call_id": "c"}));
+    let check = |records: Vec<Value>, expected: &[&str]| {
+        let read = read(&files.write("r.jsonl", lines(&records)));
+        assert_eq!(read.texts(ID), expected);
+        read.skipped().into_iter().filter(|(why, ..)| *why == Why::Repeated).map(|(.., count)| count).sum::<u64>()
+    };
+    // Only the answer is an item.
+    for member in ["message", "text"] {
+        let asked = event("user_message", member, "Say hello.");
+        let said = said("assistant", "output_text", "Hello.");
+        assert_eq!(check(vec![meta(), asked, said], &["user: Say hello.", "assistant: Hello."]), 0);
+    }
+    // All words are events.
+    let all = vec![
+        meta(),
+        event("user_message", "text", "List."),
+        call(),
+        event("agent_message", "text", "I look."),
+        event("user_message", "text", "And?"),
+        event("agent_message", "text", "Nothing."),
+    ];
+    let expected = ["user: List.", "assistant: ls({})", "assistant: I look.", "user: And?", "assistant: Nothing."];
+    assert_eq!(check(all, &expected), 0);
+    // An item says the same, before or after, with other white space or more around it.
+    let item_of = |text: &str| said("user", "input_text", text);
+    let answer = || said("assistant", "output_text", "Yes.");
+    for (one, two) in [
+        (item_of("Is it\n so?"), event("user_message", "message", "Is it so?")),
+        (event("user_message", "message", "Is it so?"), item_of("Is it\n so?")),
+        (item_of("Is it\n so?"), event("user_message", "message", "# Files\n- a\n\nIs it so?")),
+    ] {
+        assert_eq!(check(vec![meta(), one, two, answer()], &["user: Is it\n so?", "assistant: Yes."]), 1);
+    }
+    let of_program = event("user_message", "message", "<environment_context>\n</environment_context>");
+    assert_eq!(check(vec![meta(), of_program, item_of("Hi."), answer()], &["user: Hi.", "assistant: Yes."]), 1);
+}
+
+#[test]
+fn a_rollout_of_events_goes_on_wherever_it_was_cut() {
+    let all = [
+        record("session_meta", json!({"id": ID, "cwd": "/w"})),
+        event("user_message", "text", "List."),
+        item(json!({"type": "function_call", "name": "ls", "arguments": "{}", "call_id": "c"})),
+        event("user_message", "text", "And?"),
+        said("assistant", "output_text", "Nothing."),
+    ];
+    let files = Files::new();
+    let expected = read(&files.write("whole.jsonl", lines(&all))).all();
+    for cut in 0..=all.len() {
+        let path = files.write("r.jsonl", lines(&all[..cut]));
+        let mut read = Read::default();
+        let position = follow_from(&mut read, &path, Format::Codex, None);
+        files.write("r.jsonl", lines(&all));
+        follow_from(&mut read, &path, Format::Codex, Some(&position));
+        assert_eq!(read.all(), expected, "followed from record {cut}");
+    }
+}
