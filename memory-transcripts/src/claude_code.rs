@@ -8,6 +8,7 @@ mod branch;
 mod command;
 mod line;
 mod queued;
+mod stream;
 mod titles;
 
 use std::collections::{HashMap, HashSet};
@@ -30,7 +31,7 @@ use crate::{
 use branch::{Branch, Pending};
 use command::{Command, command};
 use line::{Inner, Line, unknown_members};
-use queued::Prompts;
+use queued::{Prompts, Taken};
 use titles::{Named, Titles, skip_title};
 
 /// Model name of lines that the program wrote itself.
@@ -68,6 +69,10 @@ pub(crate) struct ClaudeCode {
     waiting: Vec<Named>,
     /// Titles of sessions in other files, with the last record of each.
     of_others: Vec<(String, String)>,
+    /// Prompt that the model took while it worked, until the record after it shows that no other has its words.
+    taken: Option<Taken>,
+    /// What the model said last.
+    answer: String,
     /// True if reading began after the start of the file, so that earlier records are unknown.
     is_resumed: bool,
 }
@@ -125,7 +130,9 @@ impl ClaudeCode {
 
     /// The branch of a line; begins a new one if the line continues none.
     fn branch(&mut self, line: &Line<'_>, continues: bool, out: &mut ItemQueue) -> Result<usize, TranscriptError> {
-        let session = line.session().unwrap_or(&self.stem).to_owned();
+        // A line without a session belongs to that of the lines before it.
+        let current = self.current.and_then(|current| self.branches.get(current)).map(|branch| branch.session.as_str());
+        let session = line.session().or(current).unwrap_or(&self.stem).to_owned();
         let agent = line.agent().map(str::to_owned);
         let parent = line.parent();
         let spot = parent.and_then(|parent| self.spots.get(&hashed(parent)).copied());
@@ -251,13 +258,17 @@ impl ClaudeCode {
     }
 
     fn said(&mut self, line: &Line<'_>, raw: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        let own = stream::content(line, raw).filter(|_| line.message.is_none());
         let inner = line.message.and_then(|message| serde_json::from_str::<Inner<'_>>(message.get()).ok());
+        let inner = inner.or_else(|| own.as_deref().map(Inner::of));
         let Some(inner) = inner else {
             out.skip(Why::Broken, &format!("{} without a message", line.kind));
             return Ok(());
         };
-        unknown_members(line, raw).iter().for_each(|name| out.skip(Why::Unknown, name));
-        let is_assistant = line.kind == "assistant";
+        if own.is_none() {
+            unknown_members(line, raw).iter().for_each(|name| out.skip(Why::Unknown, name));
+        }
+        let is_assistant = matches!(line.kind.as_ref(), "assistant" | "result");
         let model = line.model(&inner).map(str::to_owned);
         if line.is_api_error() || is_assistant && model.as_deref() == Some(SYNTHETIC) {
             self.skip(line, Why::Note, "assistant (of the program: an error or a stop)", out);
@@ -286,6 +297,9 @@ impl ClaudeCode {
         if says_nothing(&blocks.blocks) {
             self.skip(line, Why::Empty, &line.kind, out);
             return Ok(());
+        }
+        if is_assistant {
+            self.hear(line, &blocks.blocks);
         }
         let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
         let answers = !is_assistant && blocks.blocks.iter().any(is_result);
@@ -327,6 +341,7 @@ impl FormatReader for Web {
         out.unknown("", session, &["loglines", "id", "session_id", "title", "created_at", "updated_at"]);
         let id = ["session_id", "id"].iter().find_map(|name| session[*name].as_str());
         self.0.stem = id.map_or_else(|| self.0.stem.clone(), str::to_owned);
+        self.0.current = None;
         let lines = session["loglines"].as_array().into_iter().flatten();
         lines.map(exact::written).try_for_each(|line| self.0.record(&line, out))
     }
@@ -361,6 +376,9 @@ impl FormatReader for ClaudeCode {
             return Ok(());
         };
         let known = line.uuid.as_deref().is_some_and(|uuid| self.spots.contains_key(&hashed(uuid)));
+        if matches!(line.kind.as_ref(), "user" | "assistant" | "tool_result" | "result") {
+            self.say_taken(Some(&line), out)?;
+        }
         match line.kind.as_ref() {
             "user" | "assistant" | "tool_result" if known => out.skip(Why::Repeated, &line.kind),
             "user" | "assistant" if line.is_summary() => {
@@ -379,8 +397,7 @@ impl FormatReader for ClaudeCode {
                 self.title(&line, Some(&title), is_chosen, out);
                 self.pass(&line);
             }
-            // The result of a run repeats its last message.
-            "result" => self.skip(&line, Why::Repeated, "result", out),
+            "result" => self.result(&line, record, out)?,
             "system" => {
                 let subtype = line.subtype.as_deref().unwrap_or("without subtype");
                 let is_view = subtype.ends_with("compact_boundary") || subtype == "chat_compression";
@@ -388,6 +405,7 @@ impl FormatReader for ClaudeCode {
                 self.skip(&line, why, &format!("system/{subtype}"), out);
             }
             "attachment" => self.attached(&line, record, out)?,
+            "queue-operation" if line.is_taken() => self.take_queued(&line, record, out)?,
             note if NOTES.contains(&note) => self.skip(&line, Why::Note, note, out),
             other => self.skip(&line, Why::Unknown, other, out),
         }
@@ -396,6 +414,9 @@ impl FormatReader for ClaudeCode {
 
     fn finish(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         self.branches.iter_mut().for_each(|branch| branch.flush(out));
+        if let Some(taken) = &self.taken {
+            taken.skip(Why::Unfinished, out);
+        }
         for named in std::mem::take(&mut self.waiting) {
             match self.named(&named) {
                 Some(number) => self.entitle(number, &named, out),
@@ -420,7 +441,13 @@ impl FormatReader for ClaudeCode {
     fn held_from(&self) -> Option<u64> {
         // A title before the first message is read again together with that message.
         let waiting = self.waiting.iter().filter(|named| self.branches.is_empty() && named.leaf.is_none());
-        self.branches.iter().filter_map(Branch::held_from).chain(waiting.map(|named| named.place.start)).min()
+        let taken = self.taken.iter().map(Taken::start);
+        self.branches
+            .iter()
+            .filter_map(Branch::held_from)
+            .chain(waiting.map(|named| named.place.start))
+            .chain(taken)
+            .min()
     }
 
     fn state(&self, _: &ItemQueue) -> String {

@@ -265,6 +265,7 @@ fn of_value(seen: &Seen) -> Option<Format> {
     } else if is(&CLAUDE_CODE) && any(&["sessionId", "session_id", "leafUuid", "parentUuid"])
         || is(&NAMELESS) && any(&["messageId", "summary", "snapshot"])
     {
+        || is(&["user", "assistant"]) && has("message") && seen.inner("role") && !has("role")
         Format::ClaudeCode
     } else if kind == "session" && has("id") && has("timestamp") {
         Format::Pi

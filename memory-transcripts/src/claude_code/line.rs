@@ -62,6 +62,18 @@ pub(super) struct Line<'a> {
     pub(super) message: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) attachment: Option<&'a RawValue>,
+    /// Prompt of a queue, what was done with it, and why.
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    operation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reason: Option<&'a RawValue>,
+    /// What a run ended with, and true if that is an error.
+    #[serde(borrow)]
+    pub(super) result: Option<&'a RawValue>,
+    #[serde(borrow, rename = "is_error")]
+    is_error: Option<&'a RawValue>,
 }
 
 /// The message of Anthropic's API within a line.
@@ -112,6 +124,13 @@ pub(super) fn unknown_members(line: &Line<'_>, raw: &str) -> Vec<String> {
     [names(raw, &LINE_NOTES, ""), inner.unwrap_or_default()].concat()
 }
 
+impl<'a> Inner<'a> {
+    /// A message of which only the content is known.
+    pub(super) const fn of(content: &'a RawValue) -> Self {
+        Self { id: None, model: None, content: Some(content), parts: None, usage: None }
+    }
+}
+
 impl Line<'_> {
     /// The record that it continues; after a compaction, the record before the compaction.
     pub(super) fn parent(&self) -> Option<&str> {
@@ -135,6 +154,16 @@ impl Line<'_> {
     pub(super) fn is_of_program(&self) -> bool {
         matches!(self.provenance.as_deref(), Some("system" | "goal_runtime" | "goal_control"))
             || matches!(self.subtype.as_deref(), Some("notification" | "background_task_completed"))
+    }
+
+    /// True for a queued prompt that the model took while it worked. One that is removed without a reason was deleted.
+    pub(super) fn is_taken(&self) -> bool {
+        let is = |member: Option<&RawValue>, text: &str| member.is_some_and(|member| member.get() == text);
+        is(self.operation, "\"remove\"") && is(self.reason, "\"absorbed_mid_turn\"")
+    }
+
+    pub(super) fn is_error(&self) -> bool {
+        self.is_error.is_some_and(|is_error| is_error.get() == "true")
     }
 
     /// The title in a note of Qwen Code, and true if a person chose it.

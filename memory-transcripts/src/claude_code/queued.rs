@@ -11,13 +11,14 @@ use super::{
     branch::Branch,
     command::{Command, command},
     hashed,
-    line::Line,
+    line::{Inner, Line},
     pending, uuid_of,
 };
 use crate::{
     TranscriptError, Why,
     blocks::{Blocks, anthropic},
     out::{ItemQueue, says_nothing},
+    records::RecordPlace,
 };
 
 /// Prompts that are kept to recognize repetitions.
@@ -58,6 +59,29 @@ fn queued(line: &Line<'_>) -> Option<(Blocks, Option<String>)> {
     Some((anthropic(attachment.prompt?), attachment.source_uuid.map(Cow::into_owned)))
 }
 
+/// Prompt that only the note of its queue holds, unless another record has the same words.
+#[derive(Debug)]
+pub(super) struct Taken {
+    raw: String,
+    words: String,
+    place: RecordPlace,
+}
+
+impl Taken {
+    /// Offset of its line in bytes.
+    pub(super) const fn start(&self) -> u64 {
+        self.place.start
+    }
+
+    pub(super) fn skip(&self, why: Why, out: &mut ItemQueue) {
+        out.skip_at(why, "queue-operation (a prompt)", self.place);
+    }
+}
+
+fn words(blocks: &[ContentBlock]) -> String {
+    blocks.iter().map(|block| block.text().trim().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
 /// Fingerprints of prompts typed while the model worked, to recognize messages that repeat them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
 #[serde(transparent)]
@@ -81,6 +105,21 @@ impl Prompts {
         self.0.push(Prompt { fingerprint, uuid: line.uuid.as_deref().map(str::to_owned) });
     }
 
+    /// Records the words of an attachment, which the note of its queue may repeat.
+    fn push_attached(&mut self, words: &str) {
+        self.0.push(Prompt { fingerprint: attached(words), uuid: None });
+    }
+
+    /// True if an attachment just had these words.
+    fn take_attached(&mut self, words: &str) -> bool {
+        let print = attached(words);
+        self.0.extract_if(.., |prompt| prompt.fingerprint == print).count() > 0
+    }
+
+    fn forget_attached(&mut self) {
+        self.0.retain(|prompt| !prompt.fingerprint.starts_with(ATTACHED));
+    }
+
     /// True if another line with the same prompt id had the same text.
     pub(super) fn repeats(&self, line: &Line<'_>, blocks: &[ContentBlock]) -> bool {
         let is_another = |prompt: &Prompt| prompt.uuid.as_deref() != line.uuid.as_deref();
@@ -90,11 +129,18 @@ impl Prompts {
     }
 }
 
+/// Begin of the fingerprint of an attachment's words.
+const ATTACHED: &str = "attached-";
+
+fn attached(words: &str) -> String {
+    let hash: String = Hash::of_parts([words.as_bytes()]).to_string().chars().take(32).collect();
+    format!("{ATTACHED}{hash}")
+}
+
 /// Hash of the prompt's id and text; `None` without an id.
 fn fingerprint(line: &Line<'_>, blocks: &[ContentBlock]) -> Option<String> {
     let id = line.prompt_id.as_deref()?;
-    let texts: Vec<_> = blocks.iter().map(|block| block.text().trim().to_owned()).collect();
-    let hash = Hash::of_parts([id.as_bytes(), texts.join("\n").as_bytes()]);
+    let hash = Hash::of_parts([id.as_bytes(), words(blocks).as_bytes()]);
     Some(hash.to_string().chars().take(32).collect())
 }
 
@@ -106,6 +152,13 @@ impl ClaudeCode {
             self.skip(line, Why::Note, &line.kind, out);
             return Ok(());
         };
+        let said = words(&prompt.blocks);
+        if let Some(taken) = self.taken.take_if(|taken| taken.words == said) {
+            taken.skip(Why::Repeated, out);
+        }
+        if let Some(branch) = self.current.and_then(|current| self.branches.get_mut(current)) {
+            branch.prompts.push_attached(&said);
+        }
         let uuid = uuid_of(line, raw);
         let is_there = |uuid: &str| self.spots.contains_key(&hashed(uuid));
         let repeats = |branch: &Branch| branch.prompts.repeats(line, &prompt.blocks);
@@ -117,6 +170,59 @@ impl ClaudeCode {
             self.skip(line, Why::Empty, "attachment (a prompt)", out);
             return Ok(());
         }
+        self.say_queued(line, &uuid, source, prompt, out)
+    }
+
+    /// Takes the prompt of a queue that the model took while it worked.
+    pub(super) fn take_queued(
+        &mut self,
+        line: &Line<'_>,
+        raw: &str,
+        out: &mut ItemQueue,
+    ) -> Result<(), TranscriptError> {
+        let prompt = line.content.map(anthropic).unwrap_or_default();
+        let taken = Taken { raw: raw.to_owned(), words: words(&prompt.blocks), place: out.place };
+        let is_attached = self.branches.iter_mut().any(|branch| branch.prompts.take_attached(&taken.words));
+        self.say_taken(None, out)?;
+        if taken.words.is_empty() || command(&prompt.blocks) != Command::None {
+            self.skip(line, Why::Note, &line.kind, out);
+        } else if is_attached {
+            taken.skip(Why::Repeated, out);
+        } else {
+            self.taken = Some(taken);
+        }
+        Ok(())
+    }
+
+    /// Adds the waiting prompt of a queue before the record that follows it, unless that repeats it.
+    pub(super) fn say_taken(&mut self, next: Option<&Line<'_>>, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        if next.is_some() {
+            self.branches.iter_mut().for_each(|branch| branch.prompts.forget_attached());
+        }
+        let Some(taken) = self.taken.take() else { return Ok(()) };
+        let Ok(line) = serde_json::from_str::<Line<'_>>(&taken.raw) else { return Ok(()) };
+        let said = next.filter(|next| next.kind == "user").and_then(|next| next.message);
+        let said = said.and_then(|said| serde_json::from_str::<Inner<'_>>(said.get()).ok()?.content.map(anthropic));
+        if said.is_some_and(|said| words(&said.blocks) == taken.words) {
+            taken.skip(Why::Repeated, out);
+            return Ok(());
+        }
+        let prompt = line.content.map(anthropic).unwrap_or_default();
+        let place = std::mem::replace(&mut out.place, taken.place);
+        let added = self.say_queued(&line, &uuid_of(&line, &taken.raw), None, prompt, out);
+        out.place = place;
+        added
+    }
+
+    /// Adds a prompt, with the id of another record that has it.
+    fn say_queued(
+        &mut self,
+        line: &Line<'_>,
+        uuid: &str,
+        source: Option<String>,
+        prompt: Blocks,
+        out: &mut ItemQueue,
+    ) -> Result<(), TranscriptError> {
         // The prompt is inside the model's turn, next to tool results, and does not end the answer.
         let number = self.branch(line, true, out)?;
         self.current = Some(number);
@@ -125,10 +231,12 @@ impl ClaudeCode {
         branch.prompts.push(line, &prompt.blocks);
         let mut message = Message::new(Role::User, Vec::new());
         branch.set_out(&mut message, line);
-        let message = branch.push(&uuid, pending(&uuid, message, line, out.place.start, true), prompt, None, out);
+        // No record continues a note of the queue.
+        let record = branch.record.clone().filter(|_| line.uuid.is_none()).unwrap_or_else(|| uuid.to_owned());
+        let message = branch.push(&record, pending(uuid, message, line, out.place.start, true), prompt, None, out);
         let spot = Spot { branch: number, message };
         self.spots.extend(source.iter().map(|source| (hashed(source), spot)));
-        self.spots.insert(hashed(&uuid), spot);
+        self.spots.insert(hashed(uuid), spot);
         Ok(())
     }
 }

@@ -494,6 +494,6 @@ fn claude_code_is_read_from_the_web_and_from_its_output_stream() {
             json!({"type": "result", "subtype": "success", "session_id": "s-1", "result": "ok"}),
         ]),
     ));
-    assert_eq!(stream.texts("s-1"), ["assistant: Bash({})", "user: ok"]);
+    assert_eq!(stream.texts("s-1"), ["assistant: Bash({})", "user: ok", "assistant: ok"]);
     assert_eq!(stream.texts("s-1-agent-t"), ["user: Look for it.", "assistant: Found."]);
 }

@@ -412,3 +412,89 @@ fn a_last_line_without_end_is_read_when_the_file_ends_there() {
         assert!(position.offset < whole.len() as u64 - 50, "a later reader reads the line again");
     }
 }
+
+fn queue(operation: &str, reason: Option<&str>, prompt: &str) -> Value {
+    json!({"type": "queue-operation", "operation": operation, "timestamp": "2026-03-02T09:20:00.000Z", "sessionId": SESSION,
+        "content": prompt, "reason": reason})
+}
+
+#[test]
+fn a_prompt_that_the_model_took_from_the_queue_is_kept_once() {
+    let files = Files::new();
+    let begin = [user("u1", None, "Run it."), answer("a1", "u1", "m1", call("t1")), result("r1", "a1", "t1", "ok")];
+    let end = |parent: &str| [answer("a2", parent, "m2", text("Done.")), user("u2", Some("a2"), "Thanks.")];
+    let attachment = json!({"type": "queued_command", "commandMode": "prompt", "prompt": "Briefly."});
+    let attached = line("q1", Some("r1"), "attachment", json!({"attachment": attachment}));
+    let taken = || queue("remove", Some("absorbed_mid_turn"), "Briefly.");
+    let kept = [
+        "user: Run it.",
+        "assistant: Bash({\"command\":\"ls\"})",
+        "user: ok",
+        "user: Briefly.",
+        "assistant: Done.",
+        "user: Thanks.",
+    ];
+    let without = [&kept[..3], &kept[4..]].concat();
+    for (queued, parent, expected, repeated) in [
+        (vec![queue("enqueue", None, "Briefly."), taken()], "r1", &kept[..], 0),
+        (vec![taken(), attached.clone()], "q1", &kept[..], 1),
+        (vec![attached, taken()], "q1", &kept[..], 1),
+        (vec![queue("remove", None, "Briefly.")], "r1", &without[..], 0),
+    ] {
+        let all = [&begin[..], &queued, &end(parent)].concat();
+        let whole = read(&files.write("whole.jsonl", lines(&all)));
+        assert_eq!(whole.texts(SESSION), expected);
+        assert_eq!(whole.skipped().iter().filter(|(why, ..)| *why == Why::Repeated).count(), repeated);
+        for cut in 0..=all.len() {
+            let path = files.write("s.jsonl", lines(&all[..cut]));
+            let mut followed = Read::default();
+            let position = follow_from(&mut followed, &path, Format::ClaudeCode, None);
+            files.write("s.jsonl", lines(&all));
+            follow_from(&mut followed, &path, Format::ClaudeCode, Some(&position));
+            // Both the note and the attachment may be new, and then only the texts are equal.
+            assert_eq!(followed.texts(SESSION), expected, "followed from record {cut}");
+        }
+    }
+    let said = read(&files.write("s.jsonl", lines(&[&begin[..], &[taken()], &end("r1")].concat())));
+    assert_eq!(said.messages[SESSION][3].at, "2026-03-02T09:20:00.000Z".parse().ok());
+}
+
+#[test]
+fn lines_without_ids_belong_to_the_session_of_their_file() {
+    let files = Files::new();
+    let bare = |role: &str, text: &str| json!({"type": role, "message": {"role": role, "content": text}, "timestamp": "2026-03-02T09:14:00Z"});
+    let mut named = bare("user", "Mend it.");
+    named["sessionId"] = "s-9".into();
+    let expected = ["user: Mend it.", "assistant: Mended.", "user: Thanks."];
+    for (name, first) in [("s-9", named), ("x", bare("user", "Mend it."))] {
+        let all = [first, bare("assistant", "Mended."), bare("user", "Thanks.")];
+        let read = read(&files.write("x.jsonl", lines(&all)));
+        assert_eq!((read.ids(), read.texts(name)), (vec![name], expected.map(str::to_owned).to_vec()));
+    }
+}
+
+#[test]
+fn an_output_stream_keeps_results_and_a_last_answer_that_no_message_has() {
+    let files = Files::new();
+    let stream = |kind: &str, more: Value| {
+        let mut line = json!({"type": kind, "session_id": "q-1", "timestamp": "2026-03-02T09:14:00Z"});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}]);
+    let called = stream("assistant", json!({"message": {"role": "assistant", "content": call}}));
+    let given = stream("tool_result", json!({"tool_use_id": "t1", "is_error": false, "content": "ok"}));
+    let end = |said: &str, is_error: bool| {
+        stream("result", json!({"subtype": "success", "is_error": is_error, "result": said}))
+    };
+    let said = stream("assistant", json!({"message": {"role": "assistant", "content": [text("All is well.")]}}));
+    let called_and_given = ["assistant: Bash({})", "user: ok"];
+    for (rest, last) in [
+        (vec![end("All is well.", false)], Some("assistant: All is well.")),
+        (vec![said, end("All is well.", false)], Some("assistant: All is well.")),
+        (vec![end("API Error: 500", true)], None),
+    ] {
+        let read = read(&files.write("run.jsonl", lines(&[vec![called.clone(), given.clone()], rest].concat())));
+        assert_eq!(read.texts("q-1"), called_and_given.into_iter().chain(last).collect::<Vec<_>>());
+    }
+}
