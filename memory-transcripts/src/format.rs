@@ -230,7 +230,8 @@ fn of_value(seen: &Seen) -> Option<Format> {
     let any = |keys: &[&str]| keys.iter().any(|key| seen.has(key));
     let kind = seen.kind.as_deref().unwrap_or_default();
     let is = |kinds: &[&str]| kinds.contains(&kind);
-    let found = if has("mapping") && CHATGPT.iter().any(|key| seen.inner(key)) {
+    let any_inner = |keys: &[&str]| keys.iter().any(|key| seen.inner(key));
+    let found = if has("mapping") && any_inner(&CHATGPT) {
         Format::ChatGpt
     } else if has("chat_messages") && (any(&["uuid", "name"]) || seen.inner("sender"))
         || has("conversations_memory") && any(&["project_memories", "account_uuid"])
@@ -249,7 +250,7 @@ fn of_value(seen: &Seen) -> Option<Format> {
         Format::Cline
     } else if has("sessionId") && any(&["projectHash", "startTime"])
         || any(&["$set", "$rewindTo"])
-        || has("parts") && has("role") && (seen.has_bare_text || GEMINI.iter().any(|key| seen.inner(key)))
+        || has("parts") && has("role") && (seen.has_bare_text || any_inner(&GEMINI))
         || any(&["history", "contents"]) && seen.inner("parts")
         || has("sessionId") && has("messages") && seen.is_kind(&["gemini"])
         || kind == "gemini" && has("content")
@@ -264,8 +265,8 @@ fn of_value(seen: &Seen) -> Option<Format> {
         Format::QwenCode
     } else if is(&CLAUDE_CODE) && any(&["sessionId", "session_id", "leafUuid", "parentUuid"])
         || is(&NAMELESS) && any(&["messageId", "summary", "snapshot"])
-    {
         || is(&["user", "assistant"]) && has("message") && seen.inner("role") && !has("role")
+    {
         Format::ClaudeCode
     } else if kind == "session" && has("id") && has("timestamp") {
         Format::Pi
@@ -273,6 +274,9 @@ fn of_value(seen: &Seen) -> Option<Format> {
         Format::LangChain
     } else if has("message_tree_id") && any(&["prompt", "text"]) {
         Format::Dataset
+    } else if has("request") && has("response") && any_inner(&["messages", "input"]) {
+        // A log of requests to an API and its responses.
+        return of_messages(seen).or(Some(Format::OpenAi));
     } else if has("choices") && (seen.inner("message") || seen.inner("text")) {
         Format::OpenAi
     } else if has("conversations") && (seen.inner("from") || seen.inner("role"))

@@ -158,7 +158,9 @@ impl FormatReader for Lists {
             return Ok(());
         }
         let two = dataset::arena(&value);
-        let objects = two.as_ref().map_or(std::slice::from_ref(&value), <[Value; 2]>::as_slice);
+        let logged = exchange::logged(&value);
+        let one = std::slice::from_ref(logged.as_ref().unwrap_or(&value));
+        let objects = two.as_ref().map_or(one, <[Value; 2]>::as_slice);
         let mut is_whole = false;
         for object in objects {
             let Some(exchange) = Exchange::of(object) else { continue };

@@ -23,6 +23,8 @@ pub(crate) struct ItemQueue {
     pub(crate) file: String,
     /// Name of the format, which is added to each message.
     format: &'static str,
+    /// Conversations that have begun and have no message yet, with true for forks.
+    begun: HashMap<ConversationId, bool>,
     /// The last message of each conversation.
     tips: HashMap<ConversationId, MessageKey>,
     /// Place of the record that is being read.
@@ -39,16 +41,16 @@ impl ItemQueue {
             report: Report::default(),
             file,
             format,
+            begun: HashMap::new(),
             tips: HashMap::new(),
             place: RecordPlace::default(),
         }
     }
 
-    /// Begins or continues a conversation.
+    /// Begins or continues a conversation, which is counted with its first message.
     pub(crate) fn begin(&mut self, conversation: Conversation) {
-        self.report.conversations += 1;
+        self.begun.insert(conversation.id.clone(), conversation.fork.is_some());
         if let Some(fork) = &conversation.fork {
-            self.report.forks += 1;
             self.tips.insert(conversation.id.clone(), fork.after.clone());
         }
         self.items.push_back(Item::Conversation(conversation));
@@ -81,6 +83,10 @@ impl ItemQueue {
                 self.skip(Why::Empty, message.role.as_str());
                 return;
             }
+        }
+        if let Some(is_fork) = self.begun.remove(conversation) {
+            self.report.conversations += 1;
+            self.report.forks += u64::from(is_fork);
         }
         message.metadata.insert("imported".to_owned(), Json::from_value(&true.into()));
         message.metadata.entry(SOURCE.to_owned()).or_insert_with(|| Json::string(self.format));

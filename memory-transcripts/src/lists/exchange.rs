@@ -42,6 +42,25 @@ pub(super) struct Exchange<'a> {
     further: u64,
 }
 
+/// The members of a request and of its response, which a log holds in one object, as if they were one.
+pub(super) fn logged(object: &Value) -> Option<Value> {
+    let request =
+        object["request"].as_object().filter(|request| LISTS.iter().any(|name| request.contains_key(*name)))?;
+    let mut whole = object.as_object()?.clone();
+    whole.remove("request");
+    let response = whole.remove("response")?;
+    whole.extend(request.clone());
+    match response {
+        // Anthropic's response is a message.
+        Value::Object(said) if said.contains_key("role") => {
+            whole.get_mut("messages").and_then(Value::as_array_mut)?.push(said.into());
+        }
+        Value::Object(members) => whole.extend(members),
+        other => drop(whole.insert("response".to_owned(), other)),
+    }
+    Some(whole.into())
+}
+
 impl<'a> Exchange<'a> {
     /// Messages of a request, a response, or both; `None` for an object that is itself a message, or has none.
     pub(super) fn of(object: &'a Value) -> Option<Self> {

@@ -263,3 +263,27 @@ fn no_bytes_become_text() {
         &[(Why::Empty, "assistant", 1), (Why::NoPlace, "redacted_thinking", 2)],
     );
 }
+
+#[test]
+fn a_log_of_requests_and_responses_gives_both() {
+    let files = Files::new();
+    let asked = json!({"model": "m", "messages": [{"role": "user", "content": "Tram?"}]});
+    let said = json!({"role": "assistant", "content": "Line four."});
+    let chat = json!({"id": "r1", "request": asked, "response": {"choices": [{"message": said}]}});
+    let claude = json!({"request": {"model": "m", "system": "Be short.", "messages": [{"role": "user", "content": "Tram?"}]},
+        "response": {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": "Line four."}]}});
+    let responses = json!({"request": {"model": "m", "input": "Tram?"}, "response": {"output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Line four."}]}]}});
+    for (value, format) in [(&chat, Format::OpenAi), (&claude, Format::Anthropic), (&responses, Format::Responses)] {
+        let path = files.write("log.jsonl", format!("{value}\n"));
+        assert_eq!(Format::of_beginning(value.to_string().as_bytes()), Some(format));
+        let texts = read(&path).texts("log");
+        assert_eq!(texts.iter().rev().take(2).collect::<Vec<_>>(), ["assistant: Line four.", "user: Tram?"]);
+    }
+    // Among lines of another shape, too; and only conversations with messages are counted.
+    let other = json!({"messages": [{"role": "user", "content": "Bus?"}], "error": "none"});
+    let path = files.write("log.jsonl", format!("{chat}\n{other}\n{}\n", json!({"id": 3})));
+    let read = read_as(&path, Some(Format::OpenAi));
+    assert_eq!((read.texts("log").len(), read.texts("log-2").len(), read.report.conversations), (2, 1, 2));
+}
