@@ -105,6 +105,7 @@ impl FormatReader for ChatGpt {
                 }
             }
         }
+        link(&mut read);
         // Only the tree links a tool call to its result: the result names the tool and is a child of the call.
         let calls: HashMap<&str, &str> =
             read.iter().filter_map(|(id, node)| Some((id.as_str(), called(node.message.as_ref()?)?))).collect();
@@ -122,6 +123,23 @@ impl FormatReader for ChatGpt {
         });
         self.chats.emit(&id, chat.title.as_deref(), nodes.collect(), chat.current_node.as_deref(), "node", out);
         Ok(())
+    }
+}
+
+/// Gives nodes without a parent the one that names them as its child. Where no node names another, each follows the one
+/// before it.
+fn link(nodes: &mut [(String, Node)]) {
+    let mut parents: HashMap<String, String> = HashMap::new();
+    for (id, node) in nodes.iter() {
+        let children =
+            node.others.get("children").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        parents.extend(children.map(|child| (child.to_owned(), id.clone())));
+    }
+    let is_list = parents.is_empty() && nodes.iter().all(|(_, node)| node.parent.is_none());
+    let mut before = None;
+    for (id, node) in nodes {
+        let parent = if is_list { before.replace(id.clone()) } else { parents.remove(id) };
+        node.parent = node.parent.take().or(parent);
     }
 }
 

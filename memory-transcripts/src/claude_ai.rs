@@ -238,6 +238,13 @@ fn without_times(block: &Value) -> Value {
         for name in ["start_timestamp", "stop_timestamp", "flags"] {
             members.remove(name);
         }
+        // An export may hold only the summaries that were shown.
+        if members.get("thinking").is_some_and(|thinking| thinking == "")
+            && let Some(Value::Array(shown)) = members.remove("summaries")
+        {
+            let shown: Vec<_> = shown.iter().filter_map(|one| one["summary"].as_str()).collect();
+            members.insert("thinking".to_owned(), shown.join("\n").into());
+        }
         members.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
     }
     block

@@ -230,3 +230,35 @@ fn projects_and_memories_of_claude_are_documents() {
     assert_eq!(read.texts("p-1"), ["user: [document: Instructions]\nBe short.", "user: [document: plan.txt]\nGraz"]);
     assert_eq!(read.titles["p-1"], "Trip");
 }
+
+#[test]
+fn a_chat_whose_nodes_name_no_parents_is_one_conversation_in_order() {
+    let files = Files::new();
+    let said = |id: &str, role: &str, words: &str| {
+        let (id, mut node) = node(id, None, role, text(words));
+        node.as_object_mut().unwrap().retain(|name, _| name != "children");
+        (id, node)
+    };
+    let nodes = [said("n1", "user", "Rain?"), said("n2", "assistant", "No."), said("n3", "user", "Snow?")];
+    let chat = |nodes: Vec<(String, Value)>| json!([{"id": "c", "title": "Sky", "mapping": nodes.into_iter().collect::<serde_json::Map<_, _>>()}]);
+    let expected = ["user: Rain?", "assistant: No.", "user: Snow?"];
+    let read_all = |value: Value| read(&files.write("conversations.json", value.to_string()));
+    assert_eq!(read_all(chat(nodes.to_vec())).texts("c"), expected);
+    // Or they name only their children.
+    let mut turned = nodes;
+    turned[0].1["children"] = json!(["n2"]);
+    turned[1].1["children"] = json!(["n3"]);
+    turned.reverse();
+    let read = read_all(chat(turned.to_vec()));
+    assert_eq!((read.texts("c"), read.ids().len()), (expected.map(str::to_owned).to_vec(), 1));
+}
+
+#[test]
+fn thinking_of_which_only_summaries_are_exported_has_their_words() {
+    let files = Files::new();
+    let content = json!([{"type": "thinking", "thinking": "", "summaries": [{"summary": "A plan."}, {"summary": "A step."}]},
+        {"type": "text", "text": "Done."}]);
+    let chat = json!([{"uuid": "c", "name": "x", "chat_messages": [{"uuid": "m", "sender": "assistant", "content": content}]}]);
+    let read = read(&files.write("conversations.json", chat.to_string()));
+    assert_eq!(read.texts("c"), ["assistant: A plan.\nA step.\nDone."]);
+}
