@@ -9,7 +9,7 @@ mod text;
 
 use std::{fmt, io, io::Write, str::FromStr};
 
-use memory_core::{ContentBlock, Media, Message, Role, Timestamp};
+use memory_core::{ContentBlock, Media, Message, Role, Timestamp, text::one_line};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -159,7 +159,8 @@ impl<W: Write> MessageWriter<W> {
         self.left_out.count(self.shape, message, at);
         match self.shape {
             Written::OpenAi | Written::Anthropic => {
-                let paired = self.pairs.next(message.clone(), &mut self.left_out);
+                let named = with_name(message.clone(), self.shape);
+                let paired = self.pairs.next(named, &mut self.left_out);
                 self.write_paired(&paired)
             }
             Written::Markdown => markdown::write(&mut self.out, message, at),
@@ -199,17 +200,37 @@ impl<W: Write> MessageWriter<W> {
     }
 }
 
+/// True if the name of a speaker stands before the words of a message, since the shape has no other place for it. The
+/// model's own words would teach it to write names.
+fn leads_with_name(message: &Message, name: &str, shape: Written) -> bool {
+    let is_own = |block: &ContentBlock| !matches!(block, ContentBlock::ToolResult { .. });
+    let is_said = matches!(message.role, Role::User | Role::Tool) && message.content.iter().any(is_own);
+    is_said && (shape == Written::Anthropic || openai::fitting_name(name).is_none())
+}
+
+/// A message with the name of its speaker before the words where the shape needs it.
+fn with_name(mut message: Message, shape: Written) -> Message {
+    let name = message.speaker.clone().filter(|name| leads_with_name(&message, name, shape));
+    let Some(name) = name.as_deref().map(one_line) else { return message };
+    let is_own = |block: &ContentBlock| !matches!(block, ContentBlock::ToolResult { .. });
+    let at = message.content.iter().position(is_own).unwrap_or_default();
+    match message.content.get_mut(at) {
+        Some(ContentBlock::Text(text)) => *text = format!("{name}: {text}"),
+        _ => message.content.insert(at, ContentBlock::Text(format!("{name}:"))),
+    }
+    message
+}
+
 impl LeftOut {
     /// Counts the times, names and files of a message that a shape leaves out.
     fn count(&mut self, shape: Written, message: &Message, at: Timestamp) {
-        let speaker = message.speaker.as_deref();
-        let (has_times, has_name) = match shape {
-            Written::OpenAi => {
-                (false, speaker.is_none_or(|name| openai::is_name(name) && message.role != Role::System))
-            }
-            Written::Anthropic => (false, speaker.is_none()),
-            Written::Markdown | Written::Html => (true, true),
+        let fits = |name: &str| openai::fitting_name(name).is_some() && message.role != Role::System;
+        let has_place = |name: &str| match shape {
+            Written::OpenAi => fits(name) || leads_with_name(message, name, shape),
+            Written::Anthropic => leads_with_name(message, name, shape),
+            Written::Markdown | Written::Html => true,
         };
+        let (has_times, has_name) = (!shape.is_json(), message.speaker.as_deref().is_none_or(has_place));
         self.times += u64::from(!has_times && at.is_known());
         self.names += u64::from(!has_name);
         self.files += match shape {

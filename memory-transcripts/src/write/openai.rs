@@ -48,7 +48,7 @@ pub(super) fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> 
     };
     let mut written = json!({"role": role, "content": content});
     if let Some(members) = written.as_object_mut() {
-        let name = message.speaker.as_deref().filter(|name| is_name(name) && role != "system");
+        let name = message.speaker.as_deref().filter(|_| role != "system").and_then(fitting_name);
         members.extend(name.map(|name| ("name".to_owned(), name.into())));
         if !calls.is_empty() {
             members.insert("tool_calls".to_owned(), calls.into());
@@ -62,6 +62,12 @@ pub(super) fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> 
 pub(super) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// The name of a speaker as the API accepts it, with `_` for spaces and signs; `None` for one with letters that it lacks.
+pub(super) fn fitting_name(name: &str) -> Option<String> {
+    let fitting: String = name.trim().replace(|c: char| c.is_ascii() && !is_name(c.encode_utf8(&mut [0; 4])), "_");
+    (is_name(&fitting) && fitting.bytes().any(|byte| byte.is_ascii_alphanumeric())).then_some(fitting)
 }
 
 fn part(block: &ContentBlock, left_out: &mut LeftOut) -> Value {

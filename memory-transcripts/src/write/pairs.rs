@@ -150,5 +150,7 @@ fn plain_name(name: &str) -> String {
 
 fn as_text(block: &mut ContentBlock, left_out: &mut LeftOut) {
     left_out.as_text += 1;
-    *block = ContentBlock::Text(block.text().into_owned());
+    // Without a title, the words of a tool would be the user's.
+    let title = if matches!(block, ContentBlock::ToolResult { .. }) { "Result of a tool:\n" } else { "" };
+    *block = ContentBlock::Text(format!("{title}{}", block.text()));
 }

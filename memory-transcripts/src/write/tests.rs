@@ -72,13 +72,40 @@ fn openai_messages_come_back_but_for_reasoning() {
 #[test]
 fn anthropic_messages_alternate_and_come_back() {
     let (text, left_out) = written(Written::Anthropic, &talk());
-    assert_eq!(left_out, LeftOut { names: 1, times: 5, ..LeftOut::default() });
+    assert_eq!(left_out, LeftOut { times: 5, ..LeftOut::default() });
     let value: Value = serde_json::from_str(&text).unwrap();
     let roles: Vec<_> = value["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
     let read = read(Format::Anthropic, &text);
     let blocks = |messages: &[Message]| messages.iter().flat_map(|message| message.content.clone()).collect::<Vec<_>>();
-    assert_eq!(blocks(&read), blocks(&talk()));
+    let mut expected = blocks(&talk());
+    expected[1] = ContentBlock::Text("Ana: What?".into());
+    assert_eq!(blocks(&read), expected);
+}
+
+#[test]
+fn everyone_in_a_group_keeps_a_name_in_every_shape() {
+    let said = |name: &str, text: &str| Message::user(text).speaker(name);
+    let result = ContentBlock::ToolResult { tool_use_id: "t".into(), content: Vec::new(), is_error: false };
+    let picture = ContentBlock::Image(Media::Url("https://x.test/a.png".into()));
+    let group = [
+        said("Ana", "Train?"),
+        said("Ben Ek", "Bus."),
+        said("Анна", "Boat."),
+        Message::new(memory_core::Role::User, vec![result, picture]).speaker("Ana"),
+        Message::assistant("Walk.").speaker("Meta AI"),
+        Message::text_of(memory_core::Role::System, "Ben joined.").speaker("app"),
+    ];
+    let (text, left_out) = written(Written::Anthropic, &group);
+    for named in ["Ana: Train?", "Ben Ek: Bus.", "Анна: Boat.", "\"Ana:\""] {
+        assert!(text.contains(named), "{named}: {text}");
+    }
+    assert_eq!(left_out.names, 2);
+    let (text, left_out) = written(Written::OpenAi, &group);
+    for named in ["\"Ana\"", "\"Ben_Ek\"", "Анна: Boat.", "\"Meta_AI\""] {
+        assert!(text.contains(named), "{named}: {text}");
+    }
+    assert!(!text.contains("Ana: ") && left_out.names == 1, "{text}");
 }
 
 /// Each call is answered by the next message, each result answers one, and no message is empty.
@@ -181,7 +208,7 @@ fn calls_without_a_result_and_results_without_a_call_are_written_as_the_apis_tak
             check_pairs(shape, &text);
             assert_eq!((left_out.unanswered, left_out.as_text), (unanswered, as_text), "{shape}: {text}");
             assert_eq!(text.matches("No result was recorded").count() as u64, unanswered, "{text}");
-            assert!(as_text == 0 || text.contains("seen"), "{text}");
+            assert_eq!(text.matches("Result of a tool:\\nseen").count() as u64, as_text, "{text}");
         }
     };
     let ask = || Message::user("Stop, what did you find?");
