@@ -529,7 +529,7 @@ impl<'a> Appender<'a> {
         let mut all = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let Some(target) = self.targets.remove(id) else { continue };
-            target.list(self.store()).await?;
+            let is_archived = target.list(self.store()).await?;
             let Target { conversation, title, replaced, read, new, differing, erased, refused, summaries, .. } = target;
             let mut notices = target.notices;
             if read == 0 {
@@ -556,7 +556,7 @@ impl<'a> Appender<'a> {
             notices.extend(summaries.notices(conversation.id()));
             let appending = Appending { read, new, refused: refused.count, append: append / share };
             let settled = settle(&conversation, appending, notices, afterwards, self.stages).await?;
-            all.push(ImportedConversation { summaries, ..settled });
+            all.push(ImportedConversation { summaries, is_archived, ..settled });
         }
         Ok(all)
     }

@@ -87,6 +87,8 @@ pub struct ImportedConversation {
     pub new: usize,
     /// Number of messages that the memory's redaction refused.
     pub refused: usize,
+    /// True if this import archived the conversation, in which no person spoke.
+    pub is_archived: bool,
     /// Summaries of the other program.
     pub summaries: SummaryCounts,
     /// Figures of the whole conversation.
@@ -126,6 +128,7 @@ pub(crate) async fn settle(
             read,
             new,
             refused,
+            is_archived: false,
             summaries,
             stats,
             append,
@@ -162,6 +165,7 @@ pub(crate) async fn settle(
         read,
         new,
         refused,
+        is_archived: false,
         summaries,
         stats,
         append,

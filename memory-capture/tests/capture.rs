@@ -73,6 +73,36 @@ fn an_import_that_is_repeated_appends_nothing() {
 }
 
 #[test]
+fn messages_of_one_id_in_a_new_conversation_are_imported() {
+    let desk = Desk::new();
+    let said = |text: &str| json!({"info": {"id": "m", "role": "user"}, "parts": [{"type": "text", "text": text}]});
+    let session = json!({"info": {"id": "boats"}, "messages": [said("Ferry?"), said("Ferry?"), said("When?")]});
+    let path = desk.directory.path().join("boats.json");
+    fs::write(&path, session.to_string()).unwrap();
+    for new in [1, 0] {
+        let report = block_on(desk.capture.import(&path, &Options::default(), &())).unwrap();
+        let imported = &report.conversations[0];
+        assert_eq!((imported.read, imported.new), (3, new));
+        let differs = ImportNotice::Differs { conversation: id("boats"), messages: 1 };
+        assert!(imported.notices.contains(&differs), "{:?}", imported.notices);
+        assert_eq!(desk.texts(&id("boats")), ["Ferry?"]);
+    }
+}
+
+#[test]
+fn an_import_says_which_conversations_it_archives() {
+    let desk = Desk::new();
+    let path = desk.directory.path().join("run.jsonl");
+    let line = |text: &str| json!({"type": "item.completed", "item": {"type": "agent_message", "text": text}});
+    let begin = json!({"type": "thread.started", "thread_id": "run-of-the-night"});
+    fs::write(&path, format!("{begin}\n{}\n", line("Done."))).unwrap();
+    let import = |path| block_on(desk.capture.import(path, &Options::default(), &())).unwrap().conversations;
+    let is_archived = |path| import(path).iter().map(|one| one.is_archived).collect::<Vec<_>>();
+    assert_eq!((is_archived(&path), is_archived(&path)), (vec![true], vec![false]));
+    assert_eq!(is_archived(&desk.session(1)), [false]);
+}
+
+#[test]
 fn a_grown_file_is_captured_once() {
     let desk = Desk::new();
     let path = desk.session(2);

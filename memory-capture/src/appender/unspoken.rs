@@ -27,20 +27,22 @@ impl Target {
         self.has_person |= is_of_person(message) && !self.is_subagent;
     }
 
-    /// Archives a new conversation in which no person spoke, and lists one again in which a person speaks now.
-    pub(super) async fn list(&self, store: &dyn Store) -> Result<(), Error> {
+    /// Archives a new conversation in which no person spoke, and lists one again in which a person speaks now. True if
+    /// it archived one.
+    pub(super) async fn list(&self, store: &dyn Store) -> Result<bool, Error> {
         if self.new == 0 || self.stored > 0 && !self.has_person {
-            return Ok(());
+            return Ok(false);
         }
         let state = store.conversation(self.conversation.id()).await?;
         if self.stored == 0 {
             if !self.has_person && state.forked_from.is_none() {
                 self.conversation.mark(Mark::Archived, true).await?;
+                return Ok(true);
             }
         } else if state.is_marked(Mark::Archived) && !has_spoken(store, &self.conversation, self.stored).await? {
             self.conversation.mark(Mark::Archived, false).await?;
         }
-        Ok(())
+        Ok(false)
     }
 }
 
