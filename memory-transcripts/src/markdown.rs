@@ -338,7 +338,7 @@ pub(crate) fn is_transcript(text: &str) -> bool {
             return false;
         }
     }
-    if reader.before == 0 {
+    if reader.before == 0 || reader.first.as_ref().is_some_and(|(line, _)| line.is_said()) {
         reader.read_levels();
     }
     // Questions and answers of documents are no conversation.

@@ -60,6 +60,11 @@ impl Line {
         apart(&self.name).0.to_lowercase()
     }
 
+    /// True for `You said`, which is no heading of a document.
+    pub(super) fn is_said(&self) -> bool {
+        self.name.ends_with(" said")
+    }
+
     /// True for a heading of any level.
     pub(super) fn is_heading(&self) -> bool {
         matches!(self.style, Style::Heading(_))

@@ -224,6 +224,7 @@ fn the_header_of_an_export_of_chatgpt_names_no_speaker_and_its_dates_are_times()
 #[test]
 fn speakers_in_headings_of_different_levels_are_both_heard() {
     for text in [
+        "---\ntags: [clippings]\n---\n\n##### You said:\n\nhello\n\n###### ChatGPT said:\n\nhi\n\n##### You said:\n\nbye\n",
         "##### You said:\n\nhello\n\n###### ChatGPT said:\n\nhi\n\n##### You said:\n\nbye\n",
         "# A talk\n\n## User\n\nhello\n\n### Assistant\n\nhi\n\n## User\n\nbye\n",
     ] {
