@@ -460,8 +460,9 @@ impl<'a> Appender<'a> {
                 new = appended.iter().filter(|appended| appended.is_new).count();
                 erased = appended.iter().filter(|appended| appended.is_erased).count();
             }
-            // A key of the source names two messages: each is looked up separately.
-            Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
+            // A key of the source names two messages: each is looked up separately. In a conversation without messages the
+            // other one is not found.
+            Err(MemoryError::Store(StoreError::KeyConflict { .. } | StoreError::UnknownConversation { .. })) => {
                 for (message, at) in batch {
                     let message = match self.there(conversation.id(), &message).await? {
                         StoredPart::Same(_) => continue,
