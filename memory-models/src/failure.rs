@@ -67,7 +67,7 @@ pub(crate) struct Failure {
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) name: String,
-    /// Tokens of request and reply together. Lowered once a service states less.
+    /// Tokens of request and reply together. Lowered once a service states less of a [whole reply](Self::learn).
     window: AtomicU32,
 }
 
@@ -124,6 +124,16 @@ const EXHAUSTED_CODES: [&str; 3] = ["insufficient_quota", "billing_hard_limit_re
 const EXHAUSTED_PHRASES: [&str; 3] =
     ["credit balance is too low", "exceeded your current quota", "insufficient credits"];
 
+/// Messages about a model without tools, in lower case: of Ollama, vLLM, llama.cpp, OpenRouter and Bedrock.
+const NO_TOOLS_PHRASES: [&str; 6] = [
+    "does not support tools",
+    "doesn't support tool use",
+    "endpoints found that support tool use",
+    "tools is not supported",
+    "tools param requires --jinja",
+    "requires --enable-auto-tool-choice",
+];
+
 const ACCESS_CODES: [&str; 3] = ["authentication_error", "permission_error", "invalid_api_key"];
 const FILTER_CODES: [&str; 3] = ["content_filter", "content_policy_violation", "guardrail_intervened"];
 /// Codes of passing faults, which stand without a status in the middle of a stream.
@@ -140,10 +150,15 @@ impl Target {
 
     /// A request that is too long.
     pub(crate) fn overflow(&self, window: Option<u32>, prompt_tokens: Option<u32>) -> Failure {
-        if let Some(window) = window.filter(|window| *window > 0) {
-            self.window.fetch_min(window, Ordering::Relaxed);
+        let window = window.filter(|window| *window > 0).map_or(self.window(), |stated| stated.min(self.window()));
+        lasting(ChatError::ContextOverflow { window, prompt_tokens })
+    }
+
+    /// Keeps the window that a service has stated.
+    pub(crate) fn learn(&self, error: &ChatError) {
+        if let ChatError::ContextOverflow { window, .. } = error {
+            self.window.fetch_min(*window, Ordering::Relaxed);
         }
-        lasting(ChatError::ContextOverflow { window: self.window(), prompt_tokens })
     }
 
     pub(crate) fn refused(&self, detail: &str) -> Failure {
@@ -176,6 +191,9 @@ impl Target {
         }
         if matches!(status, 401 | 403) || is_code(&ACCESS_CODES) {
             return lasting(ChatError::Unauthorized { model, detail });
+        }
+        if matches!(status, 0 | 200 | 400 | 404 | 422 | 500) && mentions(&NO_TOOLS_PHRASES) {
+            return lasting(ChatError::NoTools { model, detail });
         }
         if is_code(&FILTER_CODES) {
             return lasting(ChatError::Refused { model, detail });
@@ -321,6 +339,8 @@ mod tests {
         let slow = of(429, "rate_limit_exceeded", "Slow down");
         assert!(matches!(slow, Failure { error: ChatError::RateLimited { .. }, is_transient: true, .. }));
         assert!(matches!(of(400, "content_filter", "Filtered").error, ChatError::Refused { .. }));
+        let tools = of(400, "", "registry.ollama.ai/library/gemma:2b does not support tools");
+        assert!(matches!(tools, Failure { error: ChatError::NoTools { .. }, is_transient: false, .. }), "{tools:?}");
         assert!(of(529, "overloaded_error", "Overloaded").is_transient && of(503, "", "").is_transient);
         assert!(!of(404, "model_not_found", "no").is_transient);
         // An error in a stream, and one that a gateway wraps into an answer.
@@ -332,8 +352,12 @@ mod tests {
     #[test]
     fn a_smaller_window_is_remembered() {
         let target = Target::new("m".to_owned(), 4096);
-        target.overflow(Some(512), None);
-        target.overflow(Some(8192), None);
+        for (stated, window) in [(512, 512), (8192, 4096)] {
+            let error = target.overflow(Some(stated), None).error;
+            assert!(matches!(error, ChatError::ContextOverflow { window: said, .. } if said == window), "{error:?}");
+        }
+        assert_eq!(target.window(), 4096, "a message may be the fault");
+        target.learn(&ChatError::overflow(512));
         assert_eq!(target.window(), 512);
     }
 }

@@ -103,7 +103,12 @@ impl<P: Protocol> Service<P> {
         })
         .await;
         let gone = || ChatError::Backend { model: self.target().name.clone(), source: "the request panicked".into() };
-        let mut reply = outcome.ok_or_else(gone)??;
+        let outcome = outcome.ok_or_else(gone)?;
+        // The parts of a reply go to an agent, which forgets what it learned from a turn that failed.
+        if let (Err(error), None) = (&outcome, events) {
+            self.target().learn(error);
+        }
+        let mut reply = outcome?;
         reply.message = reply.message.spoken_by(&self.target().name);
         if let Some(events) = events {
             events.event(ChatEvent::Usage(reply.usage));
@@ -136,6 +141,10 @@ impl<P: Protocol> Shared<P> {
                 return Err(failure.error);
             }
             tracing::debug!(error = %failure.error, ?pause, "a request failed and is repeated");
+            if let Some(parts) = parts {
+                let (after, detail) = (next.saturating_duration_since(Instant::now()), failure.error.to_string());
+                drop(parts.sender.send(ChatEvent::Retry { after, detail }));
+            }
             sleep_until(next).await;
         }
     }

@@ -177,6 +177,13 @@ pub enum ChatEvent {
     Usage(ChatUsage),
     /// Reason why the reply ends.
     Stop(StopReason),
+    /// The provider took no request, and is sent it again after a pause.
+    Retry {
+        /// The pause.
+        after: Duration,
+        /// Reason why it took none.
+        detail: String,
+    },
 }
 
 /// Receiver of a reply's parts. Called where the reply is polled, in order.
@@ -287,6 +294,14 @@ pub enum ChatError {
         /// The model.
         model: String,
         /// The reason that was given.
+        detail: String,
+    },
+    /// The model takes no tools: the same request without them may be answered.
+    #[error("{model} takes no tools: {detail}")]
+    NoTools {
+        /// The model.
+        model: String,
+        /// The provider's message.
         detail: String,
     },
     /// The provider failed.

@@ -182,6 +182,32 @@ fn a_throttled_request_waits_as_long_as_the_service_asks() {
 }
 
 #[test]
+fn a_stream_says_how_long_it_waits_before_it_asks_again() {
+    let stub = Stub::start(|number, _| match number {
+        0 => refusal(429, &json!({"message": "slow down"})).header("retry-after", "0.3"),
+        _ => Response::chunks(["data: {\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"long\"}}\n\n"]),
+    });
+    let model = model(&stub);
+    let (reply, events) = streamed(&model, &hello());
+    let waited = Duration::from_millis(200);
+    assert!(
+        matches!(&events[..], [ChatEvent::Retry { after, detail }] if *after > waited && detail.contains("slow down"))
+    );
+    assert!(matches!(reply, Err(ChatError::ContextOverflow { .. })), "{reply:?}");
+}
+
+#[test]
+fn a_window_that_one_stream_states_is_not_the_models() {
+    let error = json!({"code": 400, "type": "exceed_context_size_error", "n_ctx": 512, "message": "too long"});
+    let stub = Stub::start(move |_, _| refusal(400, &error));
+    let model = model(&stub);
+    let window = model.context_window();
+    let (reply, _) = streamed(&model, &hello());
+    assert!(matches!(reply, Err(ChatError::ContextOverflow { window: 512, .. })), "{reply:?}");
+    assert_eq!(model.context_window(), window);
+}
+
+#[test]
 fn a_wait_beyond_the_deadline_is_an_error_at_once() {
     let stub = Stub::start(|_, _| refusal(429, &json!({"message": "x"})).header("retry-after", "600"));
     let error = ask(&model(&stub), &hello()).unwrap_err();
