@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use memory::{
     Conversation, Invocation, Message, MessageKey, NodeId, PromptOptions,
-    port::{ChatModel, Lease, StopReason, StoreError, ToolSpec},
+    port::{ChatModel, Lease, StoreError, ToolSpec},
 };
 use memory_tools::Tools;
 use tokio_util::sync::CancellationToken;
@@ -71,6 +71,8 @@ pub struct Agent {
     options: AgentOptions,
     /// Window and token scale, learned from the model's overflows.
     fitted: Fitted,
+    /// False once the model has refused tools.
+    takes_tools: bool,
     cancelled: CancellationToken,
 }
 
@@ -80,7 +82,7 @@ impl Agent {
     pub fn new(conversation: Conversation, model: Arc<dyn ChatModel>) -> Self {
         let fitted = Fitted::new(model.context_window());
         let (tools, options) = (Vec::new(), AgentOptions::default());
-        Self { conversation, model, tools, options, fitted, cancelled: CancellationToken::new() }
+        Self { conversation, model, tools, options, fitted, takes_tools: true, cancelled: CancellationToken::new() }
     }
 
     memory::setters! {
@@ -106,18 +108,15 @@ impl Agent {
         Ok(self)
     }
 
-    /// Adds the tools of a memory, in their order, as many as take at most a quarter of the model's window. Fewer are
-    /// offered once the window proves to be smaller.
+    /// Adds the tools of a memory. As many are offered, in their order, as take at most a quarter of the model's window,
+    /// and fewer once it proves to be smaller.
     ///
     /// # Errors
     /// [`AgentError::TwoTools`]
     pub fn memory_tools(mut self, tools: &Tools) -> Result<Self, AgentError> {
-        let mut left = self.fitted.room_of_tools();
         for tool in MemoryTool::all(tools) {
             let spec = tool.spec();
             let tokens = self.tokens_of(&spec);
-            let Some(rest) = left.checked_sub(tokens) else { break };
-            left = rest;
             self = self.offering(Offered { spec, tool: Arc::new(tool), tokens, is_of_memory: true })?;
         }
         Ok(self)
@@ -125,7 +124,19 @@ impl Agent {
 
     /// Names of the tools that the model is offered.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|offered| offered.spec.name.as_str())
+        self.offered(self.fitted.room_of_tools()).map(|offered| offered.spec.name.as_str())
+    }
+
+    /// False once the model has refused tools.
+    #[must_use]
+    pub const fn takes_tools(&self) -> bool {
+        self.takes_tools
+    }
+
+    /// The model's window in tokens, as its overflows have shown it.
+    #[must_use]
+    pub const fn window(&self) -> u32 {
+        self.fitted.window
     }
 
     /// The conversation.
@@ -202,8 +213,12 @@ impl Agent {
         events: &dyn AgentEvents,
     ) -> Result<Turn, AgentError> {
         let mut invocation = self.conversation.invoke().await?;
-        let mut turn = Turn::default();
+        let (mut turn, fitted) = (Turn::default(), self.fitted);
         let steps = self.steps(&mut invocation, tail, message, &mut turn, events).await;
+        if steps.is_err() {
+            // The fault may have been the message's own, and must not make later prompts small.
+            self.fitted = fitted;
+        }
         // A failed compaction is reported by hooks, and is no failure of the turn.
         if let Err(error) = invocation.end().await {
             tracing::warn!(%error, "the conversation was not compacted after a turn");
@@ -227,17 +242,17 @@ impl Agent {
             asked = Some(self.append(message, turn, events).await?);
         }
         for _ in 0..self.options.max_requests {
-            let (message, stop, last) = match self.ask(invocation, asked.take(), turn, events).await? {
-                Asked::Reply { message, stop, last } => (message, stop, last),
+            let (message, last) = match self.ask(invocation, asked.take(), turn, events).await? {
+                Asked::Reply { message, last } => (message, last),
                 Asked::Part { message, last, ended } => {
                     turn.ended = ended;
                     return self.answer(message, last, turn, events).await.map(drop);
                 }
             };
             let open = calls(&message);
+            turn.ended = Ended::of(&message).unwrap_or_default();
             let node = self.answer(message, last, turn, events).await?;
             if open.is_empty() {
-                turn.ended = if stop == Some(StopReason::MaxTokens) { Ended::Length } else { Ended::Answered };
                 return Ok(());
             }
             self.call_all(invocation, (node, open), Calls::New, turn, events).await?;

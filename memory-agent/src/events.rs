@@ -26,6 +26,11 @@ pub enum AgentEvent<'a> {
         /// Tokens of the prompt that did not fit.
         tokens: u32,
     },
+    /// The model takes no tools. The request is made again without them, and later ones have none.
+    WithoutTools {
+        /// The provider's message.
+        why: &'a str,
+    },
     /// A tool is called.
     Calling {
         /// Id of the call.

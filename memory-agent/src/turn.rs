@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory::{
-    Message, NodeId, NodeRange, Prompt,
+    Json, Message, NodeId, NodeRange, Prompt,
     port::{ChatError, ChatUsage},
 };
 use schemars::JsonSchema;
@@ -43,7 +43,7 @@ impl Turn {
     /// Text of the answer; empty without one.
     #[must_use]
     pub fn text(&self) -> String {
-        self.answer.as_ref().map(Message::text).unwrap_or_default()
+        self.answer.as_ref().map(Message::text).filter(|text| text != NO_ANSWER).unwrap_or_default()
     }
 
     /// Adds a request. `counted` are counts of our own of prompt and reply, for those that the provider does not report.
@@ -58,6 +58,9 @@ impl Turn {
         self.nodes = NodeRange::new(first, node).or(self.nodes);
     }
 }
+
+/// Text of an answer without content, since no provider takes an empty message.
+pub(crate) const NO_ANSWER: &str = "[no answer]";
 
 /// Reason why a turn ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -75,6 +78,38 @@ pub enum Ended {
     Cut,
     /// The turn has its maximum of requests; the next turn continues from the last results.
     Requests,
+    /// The model ended its answer without a word.
+    Empty,
+}
+
+/// Answers that are not whole: the member of their metadata, and the words that end their text.
+const NOT_WHOLE: [(Ended, &str, Option<&str>); 4] = [
+    (Ended::Interrupted, "interrupted", Some("[interrupted]")),
+    (Ended::Cut, "cut", Some("[cut off]")),
+    (Ended::Length, "length", None),
+    (Ended::Empty, "empty", None),
+];
+
+impl Ended {
+    /// Reason why an answer is not whole, as its metadata have it; `None` for a whole one.
+    #[must_use]
+    pub fn of(answer: &Message) -> Option<Self> {
+        let mut all = NOT_WHOLE.iter();
+        all.find(|(_, member, _)| answer.metadata.contains_key(*member)).map(|(ended, ..)| *ended)
+    }
+
+    /// Words of ours at the end of the text of such an answer.
+    #[must_use]
+    pub fn mark(self) -> Option<&'static str> {
+        NOT_WHOLE.iter().find(|(ended, ..)| *ended == self).and_then(|(.., mark)| *mark)
+    }
+
+    /// The answer with the member of this reason.
+    pub(crate) fn note(self, answer: &mut Message) {
+        for (_, member, _) in NOT_WHOLE.iter().filter(|(ended, ..)| *ended == self) {
+            answer.metadata.insert((*member).to_owned(), Json::from_value(&true.into()));
+        }
+    }
 }
 
 /// A call of a tool with its recorded result.

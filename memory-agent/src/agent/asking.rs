@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memory::{
-    ContentBlock, Invocation, Json, Message, NodeId, NodeRange, Prompt, PromptOptions, Role,
+    ContentBlock, Invocation, Message, NodeId, NodeRange, Prompt, PromptOptions, Role,
     plan::PlanError,
     port::{ChatError, ChatEvent, ChatReply, ChatUsage, StopReason, ToolSpec},
 };
 
 use super::{Agent, Offered};
-use crate::{AgentError, AgentEvent, AgentEvents, Ended, Turn};
+use crate::{AgentError, AgentEvent, AgentEvents, Ended, Turn, tail::calls, turn::NO_ANSWER};
 
 /// Most tokens of a reply, unless options set it.
 const DEFAULT_REPLY_TOKENS: u32 = 4_096;
@@ -19,11 +19,8 @@ const REPLY_SHARE: u32 = 4;
 const TOOLS_SHARE: u32 = 4;
 /// Divisor of the window for what providers add to a request: roles, templates, the frames of tools.
 const FRAME_SHARE: u32 = 32;
-/// Text of an answer without content, since no provider takes an empty message.
-const NO_ANSWER: &str = "[no answer]";
-/// Member of the metadata and text at the end of an answer that the user interrupted, and of one that broke off.
-const INTERRUPTED: (&str, &str) = ("interrupted", "[interrupted]");
-const CUT: (&str, &str) = ("cut", "[cut off]");
+/// Part of the token scale that stays after a request that was too small to show it.
+const SHRINKS: f64 = 0.7;
 
 /// Limits of a model, as its overflows have shown them.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +50,23 @@ impl Fitted {
         }
     }
 
+    /// Learns from a request that succeeded, for which the provider and the memory count these tokens: an overflow by
+    /// another kind of text may have shown a scale that is too large.
+    fn confirm(&mut self, counted: Option<u32>, tokens: u32) {
+        let Some(counted) = counted.filter(|counted| *counted > 0 && tokens > 0) else { return };
+        let seen = f64::from(counted) / f64::from(tokens);
+        // The frames are much of a small request, whose scale is that of no larger one.
+        let seen = if counted < self.window / 2 { seen.min(self.scale * SHRINKS) } else { seen };
+        // Halfway, since the next text may count for more again.
+        self.scale = self.scale.min(f64::midpoint(self.scale, seen)).max(1.0);
+    }
+
+    /// Number of the provider's tokens for `tokens` of the memory's.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
+    fn theirs(self, tokens: u32) -> u32 {
+        (f64::from(tokens) * self.scale).ceil() as u32
+    }
+
     /// Number of the memory's tokens that fill `tokens` of the provider's.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
     fn ours(self, tokens: u32) -> u32 {
@@ -69,7 +83,6 @@ impl Fitted {
 pub(super) enum Asked {
     Reply {
         message: Message,
-        stop: Option<StopReason>,
         last: u64,
     },
     /// A part of a reply, after which the turn ends.
@@ -115,23 +128,31 @@ impl Agent {
             let (last, tokens) = (prompt.nodes, prompt.tokens.saturating_add(offer.tokens));
             let (reply, usage) = match replied {
                 Ok(Some(ChatReply { message, usage, stop, .. })) => {
-                    (Asked::Reply { message: self.answered(message), stop, last }, usage)
+                    self.fitted.confirm(usage.prompt_tokens, tokens);
+                    (Asked::Reply { message: self.answered(message, stop), last }, usage)
                 }
                 Ok(None) => {
-                    let message = self.part(&partial.text, INTERRUPTED);
-                    (Asked::Part { message, last, ended: Ended::Interrupted }, partial.usage)
+                    let ended = Ended::Interrupted;
+                    (Asked::Part { message: self.part(&partial.text, ended), last, ended }, partial.usage)
+                }
+                Err(ChatError::NoTools { detail, .. }) if !offer.specs.is_empty() => {
+                    self.takes_tools = false;
+                    events.event(AgentEvent::WithoutTools { why: &detail });
+                    (prompt, offer) = self.fit(asked, None).await?;
+                    continue;
                 }
                 Err(ChatError::ContextOverflow { window, prompt_tokens }) => {
                     self.fitted.learn(window, prompt_tokens, tokens, offer.tokens);
                     turn.overflows += 1;
                     events.event(AgentEvent::Overflow { window, tokens });
-                    (prompt, offer) = self.fit(asked, Some((prompt, offer.tokens))).await?;
+                    (prompt, offer) = self.fit(asked, Some((prompt, offer.tokens, prompt_tokens))).await?;
                     continue;
                 }
                 // The user has read these words, and a second request would be paid again.
                 Err(error @ ChatError::Backend { .. }) if !partial.text.trim().is_empty() => {
                     turn.failure = Some(Arc::new(error));
-                    (Asked::Part { message: self.part(&partial.text, CUT), last, ended: Ended::Cut }, partial.usage)
+                    let ended = Ended::Cut;
+                    (Asked::Part { message: self.part(&partial.text, ended), last, ended }, partial.usage)
                 }
                 Err(error) => {
                     invocation.after_model_call(Err(error.to_string())).await?;
@@ -149,37 +170,42 @@ impl Agent {
     }
 
     /// Tools of the program, and those of the memory that fit `room`.
+    pub(super) fn offered(&self, room: u32) -> impl Iterator<Item = &Offered> {
+        let mut left = Some(room);
+        self.tools.iter().filter(move |offered| {
+            if offered.is_of_memory {
+                left = left.and_then(|left| left.checked_sub(offered.tokens));
+            }
+            self.takes_tools && (!offered.is_of_memory || left.is_some())
+        })
+    }
+
     fn offer(&self, room: u32) -> Offer {
         let mut offer = Offer { specs: Vec::new(), tokens: 0, has_memory_tools: false };
-        let mut left = Some(room);
-        for Offered { spec, tokens, is_of_memory, .. } in &self.tools {
-            if *is_of_memory {
-                left = left.and_then(|left| left.checked_sub(*tokens));
-                if left.is_none() {
-                    continue;
-                }
-                offer.has_memory_tools = true;
-            }
+        for Offered { spec, tokens, is_of_memory, .. } in self.offered(room) {
+            offer.has_memory_tools |= is_of_memory;
             offer.specs.push(spec.clone());
             offer.tokens = offer.tokens.saturating_add(*tokens);
         }
         offer
     }
 
-    /// The next prompt, or a smaller one than the `overflowed` with its tokens of tools, and the tools next to it. Tools
-    /// of the memory give way to the message that asks.
+    /// The next prompt, or a smaller one than the `overflowed` with its tokens of tools and the provider's count of both,
+    /// and the tools next to it. Tools of the memory give way to the message that asks.
     async fn fit(
         &self,
         asked: Option<NodeId>,
-        overflowed: Option<(Prompt, u32)>,
+        overflowed: Option<(Prompt, u32, Option<u32>)>,
     ) -> Result<(Prompt, Offer), AgentError> {
         let mut offer = self.offer(self.fitted.room_of_tools());
         loop {
-            let options = self.prompt_options(offer.tokens);
+            let options = self.prompt_options(&offer);
             let fitted = match &overflowed {
                 // Fewer tools may be all that it takes.
-                Some((prompt, tools)) if offer.tokens < *tools && prompt.tokens <= options.budget => Ok(prompt.clone()),
-                Some((prompt, _)) => self.conversation.reduce(prompt, &options).await,
+                Some((prompt, tools, _)) if offer.tokens < *tools && prompt.tokens <= options.budget => {
+                    Ok(prompt.clone())
+                }
+                Some((prompt, ..)) => self.conversation.reduce(prompt, &options).await,
                 None => self.conversation.turn(&options).await,
             };
             let is_hidden = |prompt: &Prompt, node| !prompt.verbatim().iter().any(|shown| shown.contains(node));
@@ -188,14 +214,20 @@ impl Agent {
                     Some(node) => self.hidden(node, &prompt, offer.tokens).await,
                     None => return Ok((prompt, offer)),
                 },
-                Err(memory::Error::Plan(PlanError::BudgetTooSmall { needed, budget })) => {
-                    self.no_room(needed, budget, offer.tokens)
+                Err(memory::Error::Plan(error @ PlanError::BudgetTooSmall { needed, .. })) => {
+                    match (self.no_room(needed, offer.tokens), &overflowed) {
+                        // The provider refuses a request that has room by all counts but its own.
+                        (_, Some((prompt, tools, counted))) if prompt.tokens + tools < self.fitted.window / 2 => {
+                            let (window, prompt_tokens) = (self.fitted.window, *counted);
+                            ChatError::ContextOverflow { window, prompt_tokens }.into()
+                        }
+                        (Some(no_room), _) => no_room,
+                        (None, _) => memory::Error::from(error).into(),
+                    }
                 }
                 Err(error) => error.into(),
             };
-            let may_help =
-                matches!(error, AgentError::NoRoom { .. } | AgentError::Memory(memory::Error::QuestionTooLong { .. }));
-            if !may_help || !offer.has_memory_tools {
+            if !error.is_too_long() || !offer.has_memory_tools {
                 return Err(error);
             }
             offer = self.offer(0);
@@ -218,20 +250,27 @@ impl Agent {
         if question > budget / 2 {
             return memory::Error::QuestionTooLong { question, needed, budget }.into();
         }
-        self.no_room(needed, budget, tools)
+        let too_small = || memory::Error::from(PlanError::BudgetTooSmall { needed, budget }).into();
+        self.no_room(needed, tools).unwrap_or_else(too_small)
     }
 
-    fn no_room(&self, prompt: u32, budget: u32, tools: u32) -> AgentError {
-        AgentError::NoRoom { window: self.fitted.window, prompt, budget, tools, reply: self.max_reply_tokens() }
+    /// Error for a smallest prompt of `prompt` tokens next to `tools` tokens of tools; `None` if the window has room for
+    /// both.
+    fn no_room(&self, prompt: u32, tools: u32) -> Option<AgentError> {
+        let Fitted { window, .. } = self.fitted;
+        let (reply, frame) = (self.max_reply_tokens(), window / FRAME_SHARE);
+        let [prompt, tools] = [prompt, tools].map(|tokens| self.fitted.theirs(tokens));
+        let budget = window.saturating_sub(reply).saturating_sub(frame).saturating_sub(tools);
+        (prompt > budget).then_some(AgentError::NoRoom { window, prompt, budget, tools, reply, frame })
     }
 
-    /// Options of the next prompt, next to `tools` tokens of tools.
-    fn prompt_options(&self, tools: u32) -> PromptOptions {
+    /// Options of the next prompt, next to the tools of an offer.
+    fn prompt_options(&self, offer: &Offer) -> PromptOptions {
         let window = self.fitted.window;
         let left = window.saturating_sub(self.max_reply_tokens()).saturating_sub(window / FRAME_SHARE);
         let mut options = self.options.prompt.clone();
-        options.budget = options.budget.min(self.fitted.ours(left).saturating_sub(tools));
-        options.expands |= self.tools.iter().any(|offered| offered.spec.name == "expand_node");
+        options.budget = options.budget.min(self.fitted.ours(left).saturating_sub(offer.tokens));
+        options.expands |= offer.specs.iter().any(|spec| spec.name == "expand_node");
         options
     }
 
@@ -269,20 +308,25 @@ impl Agent {
     }
 
     /// The message of a reply that has no end, which the next reader must not take for a whole one.
-    fn part(&self, text: &str, (member, end): (&str, &str)) -> Message {
-        let said = Some(text).filter(|text| !text.trim().is_empty());
+    fn part(&self, text: &str, ended: Ended) -> Message {
+        let (said, end) = (Some(text).filter(|text| !text.trim().is_empty()), ended.mark().unwrap_or_default());
         let text = said.map_or_else(|| end.to_owned(), |text| format!("{text} {end}"));
         let mut message = Message::assistant(text).spoken_by(self.model.name());
-        message.metadata.insert(member.to_owned(), Json::from_value(&true.into()));
+        ended.note(&mut message);
         message
     }
 
-    /// Reply to append: with the name of its model, and never empty.
-    fn answered(&self, mut message: Message) -> Message {
+    /// Reply to append: with the name of its model, never empty, and marked if it is not whole.
+    fn answered(&self, mut message: Message, stop: Option<StopReason>) -> Message {
         message.role = Role::Assistant;
         message.content.retain(|block| !matches!(block, ContentBlock::Text(text) if text.trim().is_empty()));
         if message.content.iter().all(|block| matches!(block, ContentBlock::Reasoning { .. })) {
             message.content.push(ContentBlock::Text(NO_ANSWER.to_owned()));
+            Ended::Empty.note(&mut message);
+        }
+        if stop == Some(StopReason::MaxTokens) && calls(&message).is_empty() {
+            message.metadata.remove("empty");
+            Ended::Length.note(&mut message);
         }
         if message.model().is_none() { message.spoken_by(self.model.name()) } else { message }
     }
@@ -303,5 +347,20 @@ mod tests {
         assert_eq!((fitted.window, fitted.ours(1_500)), (2_048, 1_000), "what was learned stays");
         fitted.learn(4_096, None, 2_000, 300);
         assert_eq!(fitted.room_of_tools(), 150, "an overflow without figures may come of the tools");
+    }
+
+    #[test]
+    fn the_scale_recovers_from_what_the_provider_counts_afterwards() {
+        let mut fitted = Fitted::new(3_000);
+        fitted.learn(3_000, Some(12_000), 2_000, 0);
+        assert_eq!(fitted.ours(3_000), 500);
+        fitted.confirm(None, 500);
+        assert_eq!(fitted.ours(3_000), 500, "nothing was counted");
+        for _ in 0..20 {
+            let ours = fitted.ours(2_000);
+            fitted.confirm(Some(200 + ours * 5 / 4), ours);
+        }
+        assert!((1_900..=2_400).contains(&fitted.ours(3_000)), "{fitted:?}");
+        assert!(fitted.theirs(fitted.ours(2_000)) <= 2_003, "{fitted:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use memory::{
     ContentBlock, Message, MessageKey, PieceKind, PromptOptions, Timestamp,
-    port::{BoxFuture, ChatError, ChatEvent, ChatEvents, ChatModel, ChatReply, ChatRequest},
+    port::{BoxFuture, ChatError, ChatEvent, ChatEvents, ChatModel, ChatReply, ChatRequest, ChatUsage, StopReason},
 };
 use memory_agent::{
     Agent, AgentError, AgentEvent, AgentOptions, CancellationToken, Ended, FunctionTool, Prices, Scripted,
@@ -197,6 +197,46 @@ impl ChatModel for Breaking {
     }
 }
 
+/// A model whose replies are the count of the request's tokens, and state it.
+#[derive(Debug)]
+struct Counting(Scripted);
+
+impl ChatModel for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn context_window(&self) -> u32 {
+        self.0.context_window()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+        Box::pin(async {
+            let reply = self.0.reply(request).await?;
+            let usage = ChatUsage::default().prompt_tokens(reply.message.text().parse().ok());
+            Ok(reply.usage(usage))
+        })
+    }
+}
+
+/// A model whose replies end for a reason.
+#[derive(Debug)]
+struct Stopping(Scripted, Option<StopReason>);
+
+impl ChatModel for Stopping {
+    fn name(&self) -> &'static str {
+        "stopping"
+    }
+
+    fn context_window(&self) -> u32 {
+        self.0.context_window()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+        Box::pin(async { Ok(self.0.reply(request).await?.stop(self.1.clone())) })
+    }
+}
+
 #[test]
 fn an_answer_that_breaks_off_keeps_what_came_and_is_not_asked_for_again() {
     let directory = tempfile::tempdir().unwrap();
@@ -342,4 +382,105 @@ fn the_tools_of_the_memory_take_a_quarter_of_the_window_at_most() {
     assert!(found.contains("4471") && !found.contains("Which number"), "the running turn is left out: {found}");
     let twice = agent.memory_tools(&tools).unwrap_err();
     assert!(matches!(twice, AgentError::TwoTools { .. }), "{twice}");
+}
+
+/// A provider that refuses one message however short its request is: the next one has all of the window again.
+#[test]
+fn a_message_that_overflows_to_the_end_makes_no_later_prompt_small() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let is_refused = |text: &str| text.trim_end().lines().last().is_some_and(|line| line.contains("too long"));
+    let model = Scripted::new(move |_, request| match is_refused(&request.messages.last().unwrap().text()) {
+        true => Err(ChatError::ContextOverflow { window: 4_096, prompt_tokens: Some(5_000) }),
+        false => Ok(Message::assistant("Yes.")),
+    });
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), Arc::new(model));
+    block_on(agent.run(Message::user("Is all well?"), &())).unwrap();
+    let error = block_on(agent.run(Message::user("Is this too long?"), &())).unwrap_err();
+    let said = "the request of 5000 tokens does not fit the window of 4096 tokens";
+    assert!(error.is_too_long() && error.to_string() == said, "the provider's own figures: {error}");
+    assert_eq!(agent.window(), 100_000);
+    let turn = block_on(agent.run(Message::user("And now?"), &())).unwrap();
+    assert_eq!((turn.text().as_str(), turn.overflows, turn.prompt.unwrap().budget), ("Yes.", 0, 16_000));
+}
+
+#[test]
+fn the_figures_of_a_window_without_room_add_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let model = Arc::new(Scripted::new(|_, _| Ok(Message::assistant("Yes."))).window(1_000));
+    let options = AgentOptions::default().prompt(PromptOptions::new(16_000).instructions("word ".repeat(900)));
+    let mut agent = Agent::new(memory.conversation("talk").unwrap(), model).options(options);
+    let error = block_on(agent.run(Message::user("Is there room?"), &())).unwrap_err();
+    let AgentError::NoRoom { window, prompt, budget, tools, reply, frame } = error else { panic!("{error}") };
+    assert!(prompt > budget && budget + tools + reply + frame == window, "{error}");
+}
+
+/// A provider that counts one pasted text for six times what the memory does, and others for as much.
+#[test]
+fn the_prompt_grows_again_after_a_text_that_the_provider_counts_for_much() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let talk = memory.conversation("talk").unwrap();
+    let counter = memory.clone();
+    let model = Scripted::new(move |_, request| {
+        let text: Vec<_> = request.messages.iter().map(Message::text).collect();
+        let text = text.join("\n");
+        let tokens = counter.count_tokens(&text) * if text.matches("ERROR").count() > 100 { 6 } else { 1 };
+        match tokens > 3_000 {
+            true => Err(ChatError::ContextOverflow { window: 3_000, prompt_tokens: Some(tokens) }),
+            false => Ok(Message::assistant(tokens.to_string())),
+        }
+    });
+    let mut agent = Agent::new(talk, Arc::new(Counting(model)));
+    block_on(agent.run(Message::user("ERROR 1 2 3 4\n".repeat(600)), &())).unwrap();
+    assert_eq!(agent.window(), 3_000);
+    let mut budgets = Vec::new();
+    for number in 0..8 {
+        let turn = block_on(agent.run(Message::user(format!("What did we do on day {number}?")), &())).unwrap();
+        budgets.push(turn.prompt.unwrap().budget);
+    }
+    assert!(budgets[0] < 700 && budgets[7] > 1_500, "{budgets:?}");
+}
+
+#[test]
+fn a_model_without_tools_is_asked_again_without_them_and_that_is_said_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    let model = Scripted::new(|_, request| match request.tools.is_empty() {
+        true => Ok(Message::assistant("Yes.")),
+        false => Err(ChatError::NoTools { model: "m".to_owned(), detail: "m does not support tools".to_owned() }),
+    });
+    let tools = Tools::new(memory.clone(), Options::default()).unwrap();
+    let agent = Agent::new(memory.conversation("talk").unwrap(), Arc::new(model));
+    let mut agent = agent.memory_tools(&tools).unwrap();
+    let said = AtomicUsize::new(0);
+    let take = |event: AgentEvent<'_>| {
+        if let AgentEvent::WithoutTools { why } = event {
+            assert!(why.contains("does not support"));
+            said.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    for _ in 0..2 {
+        assert_eq!(block_on(agent.run(Message::user("Are you there?"), &take)).unwrap().text(), "Yes.");
+    }
+    assert!(said.into_inner() == 1 && !agent.takes_tools() && agent.tool_names().next().is_none());
+}
+
+#[test]
+fn an_answer_that_is_empty_or_has_its_maximum_of_tokens_is_marked() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = open(directory.path());
+    for (text, stop, ended) in [
+        ("Half of", Some(StopReason::MaxTokens), Ended::Length),
+        (" ", Some(StopReason::MaxTokens), Ended::Length),
+        (" ", None, Ended::Empty),
+        ("Whole.", Some(StopReason::EndOfTurn), Ended::Answered),
+    ] {
+        let model = Stopping(Scripted::new(move |_, _| Ok(Message::assistant(text))), stop);
+        let mut agent = Agent::new(memory.conversation("talk").unwrap(), Arc::new(model));
+        let turn = block_on(agent.run(Message::user("Tell me all."), &())).unwrap();
+        assert_eq!((turn.ended, turn.text().as_str()), (ended, text.trim()));
+        assert_eq!(Ended::of(&turn.answer.unwrap()).unwrap_or_default(), ended);
+    }
 }
