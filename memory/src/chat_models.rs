@@ -60,6 +60,23 @@ fn within(name: &str, _config: &Config, _deadline: Option<Duration>) -> Result<A
     Err(ChatModelError::NotBuilt { name: name.to_owned() })
 }
 
+/// The environment variable in which the key of the configured chat model is missing; `None` if it has one, or a server
+/// may do without: one on this machine or without TLS, and Bedrock, which has other credentials.
+#[cfg(feature = "chat")]
+#[must_use]
+pub fn missing_key(config: &Config) -> Option<String> {
+    let provider = config.chat.named()?.parse::<memory_models::ChatModelName>().ok()?.provider;
+    let is_unset = |name: &str| std::env::var(name).map_or(true, |value| value.trim().is_empty());
+    if let Some(variable) = &config.chat.key_variable {
+        return is_unset(variable).then(|| variable.clone());
+    }
+    let base = config.chat.base_url.clone().or_else(|| std::env::var(provider.base_variable()).ok());
+    let is_elsewhere = base.filter(|base| !base.is_empty()).is_none_or(|base| base.starts_with("https://"));
+    let variable = provider.key_variable();
+    let needs_one = is_elsewhere && provider != memory_models::Provider::Bedrock;
+    (needs_one && is_unset(variable)).then(|| variable.to_owned())
+}
+
 /// True if a name is that of a chat model or an embedding model behind the same prefix.
 #[must_use]
 pub fn names_chat_model(name: &str) -> bool {
@@ -144,6 +161,19 @@ mod tests {
         assert!(matches!(&error, ChatError::Exhausted { detail, .. } if detail.contains("1 of 1 requests")), "{error}");
         let error = ask(chat.clone().tokens_per_day(5));
         assert!(matches!(&error, ChatError::Exhausted { detail, .. } if detail.contains("of 5 tokens")), "{error}");
+    }
+
+    #[test]
+    fn only_a_provider_elsewhere_needs_a_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = |chat: ChatSettings| missing_key(&config(directory.path(), chat));
+        let openai = ChatSettings::default().model("openai:m");
+        let none = Some("MEMORY_TEST_NO_SUCH_KEY".to_owned());
+        assert_eq!(missing(openai.clone().key_variable("MEMORY_TEST_NO_SUCH_KEY")), none);
+        assert_eq!(missing(openai.clone().key_variable("PATH")), None);
+        assert_eq!(missing(openai.base_url("http://127.0.0.1:11434/v1")), None);
+        assert_eq!(missing(ChatSettings::default().model("bedrock:m")), None);
+        assert_eq!(missing(ChatSettings::default()), None);
     }
 
     #[test]

@@ -207,6 +207,8 @@ pub mod redaction {
 
 /// Models: embedding models by their names, the one that a store records, and chat models.
 pub mod models {
+    #[cfg(feature = "chat")]
+    pub use crate::chat_models::missing_key;
     pub use crate::{
         chat_models::{ChatModelError, chat_model, names_chat_model, spending},
         embedding::{ModelRecord, PREFERRED, RecordError, better_for_languages, load, of_store},
