@@ -2,14 +2,19 @@
 //!
 //! Every text is escaped before marks of highlights are added, so that none can steer the terminal.
 
+mod wrapping;
+
 use memory_core::text::one_line;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use textwrap::core::display_width;
+
+pub(crate) use self::wrapping::{wrap, wrap_after};
 
 use crate::terminal::HIGHLIGHT;
 
 /// Lines for a terminal of `width` columns, with marks of highlights. A block that grows keeps its first lines, unless
 /// a mark that was open is closed.
-pub(crate) fn rendered(text: &str, width: usize) -> String {
+fn rendered(text: &str, width: usize) -> String {
     let mut page = Page { width: width.max(20), ..Page::default() };
     for event in
         Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS)
@@ -19,6 +24,13 @@ pub(crate) fn rendered(text: &str, width: usize) -> String {
     page.flush();
     page.lines.join("\n")
 }
+
+/// Indent of code.
+const CODE: &str = "    ";
+/// Characters between two columns of a table.
+const BETWEEN: &str = " │ ";
+/// Least columns of a cell that is wrapped.
+const NARROWEST: usize = 12;
 
 /// Lines being written.
 #[derive(Default)]
@@ -50,8 +62,7 @@ impl Page {
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.is_code => {
                 for line in text.lines() {
-                    let line = one_line(line).into_owned();
-                    self.line(&format!("    {line}"));
+                    self.code(&one_line(line));
                 }
             }
             Event::Text(text) | Event::InlineHtml(text) => self.say(&text),
@@ -72,9 +83,10 @@ impl Page {
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph => self.part(),
-            Tag::Heading { .. } => {
+            Tag::Heading { level, .. } => {
                 self.part();
                 self.bold += 1;
+                self.say(&format!("{} ", "#".repeat(level as usize)));
             }
             Tag::BlockQuote(_) => {
                 self.part();
@@ -113,6 +125,8 @@ impl Page {
             }
             Tag::TableHead | Tag::TableRow => self.table.iter_mut().for_each(|rows| rows.push(Vec::new())),
             Tag::Strong => self.bold += 1,
+            // Not every terminal has italics.
+            Tag::Emphasis => self.inline.push('*'),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.link = Some((dest_url.into_string(), self.inline.len()));
             }
@@ -147,6 +161,7 @@ impl Page {
             }
             TagEnd::Table => self.rows(),
             TagEnd::Strong => self.bold -= 1,
+            TagEnd::Emphasis => self.inline.push('*'),
             TagEnd::Link | TagEnd::Image => {
                 if let Some((address, begins)) = self.link.take()
                     && self.inline.get(begins..).is_none_or(|words| plain(words) != address)
@@ -189,10 +204,28 @@ impl Page {
     /// Writes the inline text in lines.
     fn flush(&mut self) {
         let inline = std::mem::take(&mut self.inline);
-        let margin: usize = self.margins.iter().map(|[next, _]| next.chars().count()).sum();
         for text in inline.split('\n').filter(|text| !text.trim().is_empty()) {
-            let wrapped = textwrap::wrap(text.trim_start(), self.width.saturating_sub(margin).max(10));
-            wrapped.into_iter().for_each(|line| self.line(&line));
+            wrap(text.trim_start(), self.room()).iter().for_each(|line| self.line(line));
+        }
+    }
+
+    /// Columns between the margins and the end of a line.
+    fn room(&self) -> usize {
+        let margin: usize = self.margins.iter().map(|[next, _]| next.chars().count()).sum();
+        self.width.saturating_sub(margin).max(10)
+    }
+
+    /// Writes a line of code, whose further lines have its indent.
+    fn code(&mut self, line: &str) {
+        let room = self.room().saturating_sub(CODE.len());
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let indent = " ".repeat((indent + 2).min(room / 2));
+        let (mut rest, mut begins) = (line, "");
+        while !rest.is_empty() || begins.is_empty() {
+            let first = wrapping::pieces(rest, room.saturating_sub(begins.len())).swap_remove(0);
+            self.line(&format!("{CODE}{begins}{first}"));
+            rest = rest.get(first.len()..).unwrap_or_default();
+            begins = &indent;
         }
     }
 
@@ -207,23 +240,63 @@ impl Page {
         self.lines.push(line.trim_end().to_owned());
     }
 
-    /// Writes the table, whose columns are as wide as their widest cells.
+    /// Writes the table. Its columns are as wide as their widest cells, or share the line; where they would be too
+    /// narrow, each cell has lines of its own after its header.
     fn rows(&mut self) {
         let rows = self.table.take().unwrap_or_default();
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let width_of = |cell: &String| textwrap::core::display_width(cell);
-        let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(width_of).max().unwrap_or_default();
-        let widths: Vec<_> = (0..columns).map(widest).collect();
+        let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| display_width(cell)).max();
+        let wanted: Vec<_> = (0..columns).map(|at| widest(at).unwrap_or_default()).collect();
+        let room = self.room().saturating_sub(BETWEEN.chars().count() * columns.saturating_sub(1));
+        let Some(widths) = shares(&wanted, room) else { return self.records(&rows) };
         for (number, row) in rows.iter().enumerate() {
-            let padded = |(cell, width): (&String, &usize)| format!("{cell}{}", " ".repeat(width - width_of(cell)));
-            let cells: Vec<_> = row.iter().zip(&widths).map(padded).collect();
-            self.line(&cells.join(" │ "));
+            let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| wrap(cell, *width)).collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+            for at in 0..height {
+                let padded = |(cell, width): (&Vec<String>, &usize)| {
+                    let text = cell.get(at).map_or("", String::as_str);
+                    format!("{text}{}", " ".repeat(width.saturating_sub(display_width(text))))
+                };
+                let line: Vec<_> = cells.iter().zip(&widths).map(padded).collect();
+                self.line(&line.join(BETWEEN));
+            }
             if number == 0 {
                 let rule: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
                 self.line(&rule.join("─┼─"));
             }
         }
     }
+
+    /// Writes each row as lines of a header and a value.
+    fn records(&mut self, rows: &[Vec<String>]) {
+        let Some((header, rows)) = rows.split_first() else { return };
+        for (number, row) in rows.iter().enumerate() {
+            if number > 0 {
+                self.line("");
+            }
+            for (name, value) in header.iter().zip(row).filter(|(_, value)| !value.is_empty()) {
+                wrap_after("", "  ", &format!("{name}: {value}"), self.room()).iter().for_each(|line| self.line(line));
+            }
+        }
+    }
+}
+
+/// Widths of columns that have at most `room` together; `None` if one would be narrower than its words.
+fn shares(wanted: &[usize], room: usize) -> Option<Vec<usize>> {
+    let mut widths = vec![0; wanted.len()];
+    let mut by_width: Vec<_> = wanted.iter().copied().enumerate().collect();
+    by_width.sort_by_key(|(_, wanted)| *wanted);
+    let mut left = room;
+    for (done, (at, wanted)) in by_width.iter().enumerate() {
+        let share = left / (by_width.len() - done);
+        let width = (*wanted).min(share);
+        if width < *wanted && width < NARROWEST {
+            return None;
+        }
+        left -= width;
+        *widths.get_mut(*at)? = width;
+    }
+    Some(widths)
 }
 
 /// A text without marks.
@@ -383,9 +456,31 @@ mod tests {
     fn markdown_is_laid_out() {
         let text = "# Rome\n\nA **fine city**, see [here](https://x.example) and `ls -l`.\n\n1. one\n2. two\n   - inner\n\n> \
                     said\n\n```sh\nls  -l\n```\n\n---\n\n| a | b |\n|---|---|\n| 1 | long |\n";
-        let shown = "<Rome>\n\nA <fine> <city>, see here (https://x.example)\nand `ls -l`.\n1. one\n2. two\n   • inner\n\n│ said\n\n    \
+        let shown = "<#> <Rome>\n\nA <fine> <city>, see here (https://x.example)\nand `ls -l`.\n1. one\n2. two\n   • inner\n\n│ said\n\n    \
                      [sh]\n    ls  -l\n────────────────────────────────────────\n\na │ b\n──┼─────\n1 │ long";
         assert_eq!(lines(text, 44), shown);
+    }
+
+    #[test]
+    fn headings_italics_and_wrapped_code_keep_their_marks() {
+        let text = "# A\n\n## B\n\nan *aside* here\n\n```\n  let line = one + two + three;\n```\n";
+        let shown = "<#> <A>\n\n<##> <B>\n\nan *aside* here\n\n      let line = one +\n         two + three;";
+        assert_eq!(lines(text, 22), shown);
+    }
+
+    #[test]
+    fn a_wide_table_wraps_its_cells_and_a_narrow_screen_has_a_line_for_each() {
+        let text = "| name | what it does |\n|---|---|\n| alpha | takes a long explanation of it |\n| b | c |\n";
+        let wrapped = "name  │ what it does\n──────┼──────────────────\nalpha │ takes a long\n      │ explanation of it\nb     │ c";
+        assert_eq!(lines(text, 25), wrapped);
+        let records =
+            "name: alphabetical\nwhat it does:\n  takes a long\n  explanation of it\n\nname: b\nwhat it does: c";
+        assert_eq!(lines(&text.replace("alpha", "alphabetical"), 20), records);
+        let wide =
+            "| a | b | c |\n|---|---|---|\n| one two three four five | six seven eight nine ten | eleven twelve |\n";
+        for width in 20..80 {
+            assert!(rendered(wide, width).lines().all(|line| display_width(line) <= width), "{width}");
+        }
     }
 
     #[test]
