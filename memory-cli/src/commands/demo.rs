@@ -33,7 +33,8 @@ pub(crate) struct Args {
     /// Keep the demo's store in this directory [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Show how a chat recalls a number that no summary holds; with the model of --chat-model, or else a scripted one
+    /// Play a chat that recalls a number which no summary holds, and end; with the model of --chat-model, or else a
+    /// scripted one
     #[cfg(feature = "chat")]
     #[arg(long)]
     chat: bool,

@@ -118,6 +118,8 @@ pub(super) async fn run(directory: &Path, config: Config, is_kept: bool, output:
             output.note(&format!("the store stays in {}", directory.display()));
         }
         output.line(&verify::last_line(&verification))?;
+        say("")?;
+        say("The demonstration ends here. `memory chat` begins a chat of your own, and says how to get a model.")?;
     }
     ensure!(verification.is_whole(), "the demo's store is damaged");
     Ok(())
