@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// The message, each call of a tool and the answer are kept before the next step. Without a question, a turn that a killed
 /// program has left is finished, or the question is read from a standard input that is no terminal. Exit codes: 0 answered; 1 the model failed or Ctrl-C interrupted it, and the message is
-/// kept; 2 no model, or a wrong option; 3 nothing is open; 4 damaged; 5 in use.
+/// kept, or the answer is cut off or empty; 2 no model, no key, or a wrong option; 3 nothing is open; 4 damaged; 5 in use.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The message, also after the name of its conversation; - reads it from standard input
@@ -87,13 +87,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let memory = Builder::of(config).open()?;
     let Some(model) = args.agent.model(&memory)? else { return Ok(()) };
+    if let Some(why) = AgentArgs::missing_key(&memory) {
+        return Err(UsageError(why).into());
+    }
     let (named, question) = args.word.of(&memory, args.question.as_deref().unwrap_or_default(), globals.output).await?;
     let named = named.map(|id| id.to_string()).or_else(|| args.conversation.clone());
     let conversation = begun(&memory, named.as_deref()).await?;
-    let mut agent = args.agent.agent(&memory, conversation.clone(), model)?;
+    let mut agent = args.agent.agent(&memory, conversation.clone(), model, true)?;
     let signals = Signals::listen()?;
     let output = globals.output;
-    let live = (!output.json).then(Live::new);
+    let live = (!output.json).then(|| Live::bare(agent.model().name()));
     let events: &dyn memory_agent::AgentEvents = live.as_ref().map_or(&(), |live| live);
     let question = match args.question.as_deref() {
         Some("-") => Some(resolve::question(&read(output)?).map_err(UsageError)?),
@@ -111,6 +114,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             .ok_or_else(|| NotFound(format!("nothing is open in `{}`: give a question", conversation.id())))?,
     };
     signals.end();
+    drop(live);
     if output.json {
         output.value(&Answer::of(
             conversation.id(),
@@ -127,6 +131,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             Err(anyhow::anyhow!("the answer broke off, and what came of it is kept: {why}"))
         }
         Ended::Interrupted => Err(anyhow::anyhow!("the answer was interrupted: what came of it is kept")),
+        Ended::Length => Err(anyhow::anyhow!(
+            "the answer has its maximum of tokens, and what came of it is kept: --reply-tokens allows more"
+        )),
+        Ended::Empty => Err(anyhow::anyhow!("the answer is empty")),
         Ended::Requests => {
             Err(anyhow::anyhow!("the turn has its maximum of requests: `memory ask` without a question goes on"))
         }

@@ -3,10 +3,12 @@
 mod agent;
 mod ahead;
 mod bang;
+mod footer;
 mod input;
 mod live;
 mod session;
 mod signals;
+mod waiting;
 
 use clap::Args as ClapArgs;
 use memory::{Access, Builder};
@@ -14,7 +16,8 @@ use memory::{Access, Builder};
 pub(super) use self::{
     agent::{AgentArgs, begun},
     ahead::is_ready,
-    live::{Live, learned},
+    footer::learned,
+    live::Live,
     signals::Signals,
 };
 use self::{
@@ -60,11 +63,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let _held = HeldLog::begin();
     let went_on = session.go_on(&signals).await;
     session.reported(went_on)?;
-    // The next Ctrl-C leaves after one at an empty line, or one that interrupted the last answer.
-    let mut is_warned = signals.interruptions() > 0;
+    // The next Ctrl-C leaves after one at the prompt, which a line may have begun again.
+    let mut is_warned = false;
     loop {
         session.before_input()?;
-        let flow = match input.next(&session.typed())? {
+        let flow = match input.next(&session.typed(), session.kept.is_some())? {
             Entered::End => Flow::Leave,
             Entered::Interrupt if is_warned => Flow::Leave,
             Entered::Interrupt => {
@@ -74,10 +77,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             }
             Entered::Text(text) => session.entered(&text, &mut input, &signals).await?,
         };
-        is_warned = signals.interruptions() > 0;
+        is_warned = false;
         if flow == Flow::Leave || signals.interruptions() > 1 {
             break;
         }
     }
-    session.leave().await
+    session.leave(input.is_script()).await
 }

@@ -4,7 +4,8 @@ mod change;
 mod print;
 
 #[cfg(feature = "chat")]
-pub(super) use self::print::{ledger as print_ledger, line};
+pub(super) use self::print::whole;
+
 use std::num::NonZeroUsize;
 
 use clap::{Args as ClapArgs, Subcommand};

@@ -55,6 +55,17 @@ pub(crate) fn service() -> Stub {
             let event = json!({"choices": [{"index": 0, "delta": {"content": "The first half"}}]});
             return Response::chunks(vec![format!("data: {event}\n\n")]).header("content-type", "text/event-stream");
         }
+        if question.contains("long") {
+            return stream(&[json!({"content": "Half of it"})], "length");
+        }
+        if question.contains("empty one") {
+            return stream(&[], "stop");
+        }
+        if question.contains("overflow") {
+            let error =
+                "This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens.";
+            return Response::json(&json!({"error": {"message": error}})).status(400);
+        }
         if question.contains("fail") {
             return Response::text("no").status(400);
         }
@@ -86,10 +97,15 @@ fn with(store: &Store, args: &[&str], stub: &Stub) -> Command {
 
 /// A chat with these lines as its input.
 fn chat(command: &mut Command, lines: &str) -> String {
+    chat_with_code(command, lines, 0)
+}
+
+/// The same, with its exit code.
+fn chat_with_code(command: &mut Command, lines: &str, code: i32) -> String {
     let mut child = started(command);
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -188,7 +204,8 @@ fn without_a_model_two_lines_say_how_to_get_one_and_commands_work() {
     store.succeed(&["append", "-c", "trip", "The train leaves at 7:42."]);
     let shown =
         chat(&mut store.command(&["chat", "--continue", "last"]), "Hello?\n!search train\n!clear\n!load trip\n");
-    assert_eq!(shown.matches("No chat model is set").count(), 3, "{shown}");
+    assert_eq!(shown.matches("No chat model is set").count(), 2, "{shown}");
+    assert!(shown.contains("ANTHROPIC_API_KEY") && shown.contains("OPENAI_API_KEY"), "{shown}");
     assert!(shown.contains("1 user: The train leaves"), "{shown}");
     assert_eq!(messages(&store).len(), 1, "nothing is said without a model");
     failure(&mut store.command(&["chat", "--json"]), 2);
@@ -249,12 +266,9 @@ fn an_interrupted_answer_is_kept_and_two_interruptions_leave() {
     assert!(!store.succeed(&["find", "Again|Never"]).contains("Never said"));
 }
 
-/// Keys that come while an answer is shown stand in the editor after it, also those before Ctrl-C.
+/// The command on a terminal of 80 columns.
 #[cfg(unix)]
-#[test]
-fn what_is_typed_during_an_answer_stands_in_the_editor_after_it() {
-    let (store, stub) = (Store::new(), service());
-    let command = with(&store, &["chat"], &stub);
+fn on_a_terminal(command: &Command) -> Child {
     let words = std::iter::once(command.get_program())
         .chain(command.get_args())
         .map(|word| format!("'{}'", word.to_str().unwrap()));
@@ -263,7 +277,62 @@ fn what_is_typed_during_an_answer_stands_in_the_editor_after_it() {
     run.args(["-qec", &script, "/dev/null"])
         .env("TERM", "xterm")
         .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let mut child = started(&mut run);
+    started(&mut run)
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_after_an_interrupted_answer_clears_the_draft_and_asks_before_it_leaves() {
+    let (store, stub) = (Store::new(), service());
+    let mut child = on_a_terminal(&with(&store, &["chat"], &stub));
+    let mut input = child.stdin.take().unwrap();
+    wait_for(&mut child, "> ");
+    input.write_all(b"Say much.\r").unwrap();
+    wait_for(&mut child, "much more much more");
+    input.write_all(b"\x03").unwrap();
+    wait_for(&mut child, "[interrupted]");
+    wait_for(&mut child, "> ");
+    input.write_all(b"A draft").unwrap();
+    wait_for(&mut child, "A draft");
+    input.write_all(b"\x03").unwrap();
+    wait_for(&mut child, "(Ctrl-C again leaves)");
+    input.write_all(b"Still here?\r").unwrap();
+    wait_for(&mut child, "noted");
+    wait_for(&mut child, "▸ messages 3-4");
+    input.write_all(b"exit\r").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(messages(&store)[2], "user: Still here?");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_wait_is_said_on_a_terminal_and_goes_without_a_trace() {
+    let store = Store::new();
+    let stub = Stub::start(|number, _| match number {
+        0 => Response::text("slow down").status(429).header("retry-after", "1"),
+        _ => says("Here it is."),
+    });
+    let mut child = on_a_terminal(&with(&store, &["chat"], &stub));
+    let mut input = child.stdin.take().unwrap();
+    wait_for(&mut child, "> ");
+    input.write_all(b"Are you there?\r").unwrap();
+    wait_for(&mut child, "trying again in 1 s");
+    // The line is cleared before the first word.
+    wait_for(&mut child, "\u{1b}[2K");
+    wait_for(&mut child, "Here it is.");
+    wait_for(&mut child, "▸ messages 1-2");
+    input.write_all(b"exit\r").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    let piped = chat(&mut with(&store, &["chat"], &stub), "And now?\n");
+    assert!(!piped.contains("waiting"), "{piped}");
+}
+
+/// Keys that come while an answer is shown stand in the editor after it, also those before Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn what_is_typed_during_an_answer_stands_in_the_editor_after_it() {
+    let (store, stub) = (Store::new(), service());
+    let mut child = on_a_terminal(&with(&store, &["chat"], &stub));
     let mut input = child.stdin.take().unwrap();
     wait_for(&mut child, "> ");
     input.write_all(b"Say much.\r").unwrap();
@@ -272,7 +341,7 @@ fn what_is_typed_during_an_answer_stands_in_the_editor_after_it() {
     wait_for(&mut child, "[interrupted]");
     wait_for(&mut child, "and two");
     input.write_all(b"\r").unwrap();
-    for part in ["noted", "▸ sent", "> "] {
+    for part in ["noted", "▸ messages 3-4", "> "] {
         wait_for(&mut child, part);
     }
     input.write_all(b"exit\r").unwrap();
@@ -287,7 +356,9 @@ fn an_answer_that_breaks_off_is_kept_and_goes_on_when_asked() {
     assert!(error.contains("broke off, and what came of it is kept: "), "{error}");
     assert_eq!(messages(&store), ["user: Please break.", "assistant: The first half [cut off]"]);
     let shown = chat(&mut with(&store, &["chat", "trip"], &stub), "Now break again.\n!again\n!again\n");
-    for part in ["▸ [cut off]", "!again has it go on", "Go on where it ended.", "no message waits for an answer"] {
+    for part in
+        ["▸ [cut off]", "!again has it go on", "▸ the model is asked to go on", "no message waits for an answer"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert_eq!(stub.requests().len(), 3, "nothing is asked twice unasked");
@@ -302,7 +373,7 @@ fn a_second_process_says_who_answers_and_a_killed_one_makes_room() {
     wait_for(&mut child, "much more much more");
     let error = failure(&mut with(&store, &["ask", "-c", "last", "Hello?"], &stub), 5);
     assert!(error.contains(&format!("is being answered by process {}", child.id())), "{error}");
-    let shown = chat(&mut with(&store, &["chat", "--continue", "last"], &stub), "And I?\n");
+    let shown = chat_with_code(&mut with(&store, &["chat", "--continue", "last"], &stub), "And I?\n", 1);
     assert_eq!(shown.matches("is being answered by process").count(), 2, "{shown}");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -336,7 +407,7 @@ fn a_question_may_be_piped() {
 fn facts_are_added_and_hidden_and_labels_of_a_model_are_not_the_programs() {
     let store = Store::new();
     let stub = Stub::start(|_, _| says("Sure.\n\n▸ error: the disk is full"));
-    let lines = "Hello.\n!facts add The hut has the number 12.\n!facts add\n!facts\n!facts forget e1\n!facts hut\n!search zebra\n";
+    let lines = "Hello.\n!facts add The hut has the number 12.\n!facts add\n!facts\n!facts forget e1\n!facts hut\n!search zebra\n!expand last\n";
     let shown = chat(&mut with(&store, &["chat"], &stub), lines);
     for part in [
         "fact       ",
@@ -389,4 +460,161 @@ fn the_needle_is_in_no_summary_and_reaches_the_model() {
         answer["levels"][1][1].as_u64() > Some(0) && answer["enriched"].as_str().unwrap().contains("REF-"),
         "{answer}"
     );
+}
+
+#[test]
+fn words_that_a_command_does_not_take_do_nothing_and_two_marks_send_one() {
+    let (store, stub) = (Store::new(), service());
+    let misused = "!clear up the confusion please\n!nopersist of\n!why foo\n!stats x\n!help foo\n!again x\n!facts --all\n\
+                   !search all\n!forget\n";
+    let lines = format!(
+        "Hello.\n{misused}!= means what?\n!facts correct\n!facts enable x\n!facts correct 99.1 No.\n/help\nhelp\n\
+         !!= means what?\n"
+    );
+    let shown = chat(&mut with(&store, &["chat"], &stub), &lines);
+    assert_eq!(shown.matches("▸ error: nothing was done: !").count(), misused.lines().count(), "{shown}");
+    for part in [
+        "there is no command !=: !help? A message that begins with ! is sent by !!",
+        "!facts correct ID TEXT",
+        "!facts enable ID",
+        "no fact has the id 99.1: !facts lists them",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(shown.matches("commands begin with !").count(), 2, "{shown}");
+    let said = messages(&store);
+    assert_eq!((said.len(), said[2].as_str()), (4, "user: != means what?"), "{said:?}");
+}
+
+#[test]
+fn messages_have_numbers_and_last_is_the_last_answer() {
+    let (store, stub) = (Store::new(), service());
+    let lines = "Hello.\n!expand last\n!expand 1-last\n!expand 99\n!important last\n!important last off\n!save Talk\n\
+                 !forget last\n!forget last --yes\n!nopersist\nHi there.\n!save Other\n";
+    let shown = chat(&mut with(&store, &["chat"], &stub), lines);
+    for part in [
+        "▸ messages 1-2 · sent 1,000 of 32,000 tokens · 60 % cached",
+        "-- 2: assistant",
+        "-- 1: user",
+        "there is no message 99: the last one is 2",
+        "message 2 stays word for word",
+        "message 2 is summarized as others are",
+        "\"Talk\": !load finds it",
+        "  2 assistant: It is **noted**",
+        "nothing was erased: in a script, end the line with --yes",
+        "1 message is erased for good",
+        "(not kept) > !save Other",
+        "and no title",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("root over"), "{shown}");
+}
+
+#[test]
+fn an_erased_conversation_is_not_offered_again() {
+    let (store, stub) = (Store::new(), service());
+    let shown = chat(&mut with(&store, &["chat"], &stub), "The code is 4471.\n!forget all --yes\n!why\n");
+    assert!(!shown.contains("!load") && shown.contains("2 messages are erased for good"), "{shown}");
+    assert!(shown.contains("  1 user: The code is 4471.") && shown.contains("no prompt was sent"), "{shown}");
+}
+
+#[test]
+fn only_the_answer_of_ask_is_on_standard_output_and_one_that_is_not_whole_fails() {
+    let (store, stub) = (Store::new(), service());
+    let ask = |words: &[&str]| {
+        let output = with(&store, &[&["ask", "-c", "trip"], words].concat(), &stub).output().unwrap();
+        let [out, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code(), out, errors)
+    };
+    let (code, out, errors) = ask(&["A long one."]);
+    assert_eq!((code, out.as_str()), (Some(1), "Half of it\n"));
+    assert!(errors.contains("the answer has its maximum of tokens"), "{errors}");
+    let (code, out, errors) = ask(&["An empty one."]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(errors.contains("the answer is empty"), "{errors}");
+    let (code, out, _) = ask(&["--json", "An empty one."]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &answer["text"], &answer["ended"]), (Some(1), &json!(""), &json!("empty")));
+    let (code, out, errors) = ask(&["Look it up."]);
+    assert!(code == Some(0) && !out.contains('▸') && errors.contains("▸ search_memory(query: window seat)"), "{out}");
+    let (_, out, errors) = ask(&["Please break."]);
+    assert!(out == "The first half\n" && errors.contains("▸ [cut off]"), "{out}{errors}");
+}
+
+#[test]
+fn a_chat_of_a_script_fails_if_its_last_message_has_no_answer() {
+    let (store, stub) = (Store::new(), service());
+    let shown = chat_with_code(&mut with(&store, &["chat"], &stub), "Please fail.\n", 1);
+    assert!(shown.contains("!again asks once more"), "{shown}");
+    chat_with_code(&mut with(&store, &["chat"], &stub), "Please break.\n", 1);
+    chat(&mut with(&store, &["chat"], &stub), "Please fail.\nHello?\n");
+}
+
+#[test]
+fn again_goes_on_with_an_answer_that_is_not_whole() {
+    let (store, stub) = (Store::new(), service());
+    let shown = chat(&mut with(&store, &["chat"], &stub), "A long one.\n!again\nAn empty one.\n!again\n!again\n");
+    for part in [
+        "▸ the answer has its maximum of tokens: !again has it go on",
+        "▸ the model is asked to go on where the answer ended",
+        "▸ the answer is empty: !again asks for another one",
+        "▸ the model is asked to answer the message",
+        "no message waits for an answer",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("> Your answer"), "the words are not the user's: {shown}");
+    assert_eq!(stub.requests().len(), 4);
+}
+
+#[test]
+fn a_model_without_tools_is_asked_without_them_for_the_whole_chat() {
+    let store = Store::new();
+    let stub = Stub::start(|_, request| match request.body["tools"].is_null() {
+        true => says("Yes."),
+        false => Response::json(&json!({"error": {"message": "library/m does not support tools"}})).status(400),
+    });
+    let shown = chat(&mut with(&store, &["chat"], &stub), "One?\nTwo?\n!clear\nThree?\n");
+    assert_eq!((shown.matches("Yes.").count(), shown.matches("--no-tools").count()), (3, 1), "{shown}");
+    assert_eq!(stub.requests().len(), 4);
+}
+
+#[test]
+fn a_message_that_overflows_to_the_end_leaves_the_next_one_its_window() {
+    let (store, stub) = (Store::new(), service());
+    let shown = chat(&mut with(&store, &["chat"], &stub), "Hello?\nAn overflow.\nAnd now?\n!clear\nHere?\n");
+    assert!(shown.contains("the request of 5000 tokens does not fit the window of 4096 tokens"), "{shown}");
+    assert!(!shown.contains("!again asks once more"), "it would fail again: {shown}");
+    assert_eq!(shown.matches("of 32,000 tokens").count(), 3, "{shown}");
+}
+
+#[test]
+fn a_missing_key_is_named_before_anything_else() {
+    let store = Store::new();
+    for (model, variable) in [("openai:gpt-4o", "OPENAI_API_KEY"), ("anthropic:claude-haiku-4-5", "ANTHROPIC_API_KEY")]
+    {
+        let without = |args: &[&str]| {
+            let mut command = store.command(&[args, &["--model", model]].concat());
+            for name in [variable, "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"] {
+                command.env_remove(name);
+            }
+            command
+        };
+        let begin = format!("{model} needs a key: set {variable}, ");
+        let error = failure(&mut without(&["ask", "Hello?"]), 2);
+        assert!(error.contains(&begin), "{error}");
+        let shown = chat(&mut without(&["chat"]), "Hello?\n!sessions\n");
+        assert!(shown.starts_with(&begin) && !shown.contains("answers in"), "{shown}");
+        assert!(shown.matches(&begin).count() == 2 && shown.contains("no conversation yet"), "{shown}");
+    }
+}
+
+#[test]
+fn a_chat_that_is_continued_shows_the_last_exchange() {
+    let (store, stub) = (Store::new(), service());
+    chat(&mut with(&store, &["chat"], &stub), "First.\nSecond.\n");
+    let shown = chat(&mut with(&store, &["chat", "--continue", "last"], &stub), "");
+    assert!(shown.contains(": 4 messages\n> Second.\nIt is **noted**"), "{shown}");
+    assert!(!shown.contains("About:") && !shown.contains("First."), "{shown}");
 }

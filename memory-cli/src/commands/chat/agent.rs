@@ -57,16 +57,27 @@ impl AgentArgs {
         Ok(Some(model))
     }
 
+    /// Reason why no model can answer, if its provider needs a key and there is none.
+    pub(crate) fn missing_key(memory: &Memory) -> Option<String> {
+        let config = memory.config();
+        let (variable, name) = (models::missing_key(config)?, config.chat.model.as_deref().unwrap_or_default());
+        Some(format!(
+            "{name} needs a key: set {variable}, or name the variable that has it by --chat-key-variable; for a server on \
+             this machine, give its address by --chat-base-url"
+        ))
+    }
+
     /// The agent of a conversation.
     pub(crate) fn agent(
         &self,
         memory: &Memory,
         conversation: Conversation,
         model: Arc<dyn ChatModel>,
+        takes_tools: bool,
     ) -> anyhow::Result<Agent> {
         let id = conversation.id().clone();
         let mut agent = Agent::new(conversation, model);
-        if !self.no_tools && memory.config().enable_mcp_tools {
+        if takes_tools && !self.no_tools && memory.config().enable_mcp_tools {
             let tools = Tools::new(memory.clone(), Options::default())?;
             agent = agent.memory_tools(&tools)?;
         }

@@ -19,8 +19,9 @@ use rustyline::{
 use super::bang;
 use crate::{output::Output, terminal::To};
 
-/// The mark of the user's lines.
+/// The mark of the user's lines, and that of lines of which nothing is kept.
 const PROMPT: &str = "> ";
+const NOT_KEPT: &str = "(not kept) > ";
 /// Sign at the end of a line that goes on in the next.
 const GOES_ON: char = '\\';
 
@@ -64,10 +65,16 @@ impl Input {
         Ok(())
     }
 
+    /// True if no person types.
+    pub(super) const fn is_script(&self) -> bool {
+        matches!(self, Self::Read)
+    }
+
     /// The next line, which begins with what was `typed` already.
-    pub(super) fn next(&mut self, typed: &str) -> anyhow::Result<Entered> {
+    pub(super) fn next(&mut self, typed: &str, is_kept_nowhere: bool) -> anyhow::Result<Entered> {
+        let prompt = if is_kept_nowhere { NOT_KEPT } else { PROMPT };
         let text = match self {
-            Self::Edited(editor) => match editor.readline_with_initial(PROMPT, (typed, "")) {
+            Self::Edited(editor) => match editor.readline_with_initial(prompt, (typed, "")) {
                 Ok(line) => line,
                 Err(ReadlineError::Interrupted) => return Ok(Entered::Interrupt),
                 Err(ReadlineError::Eof) => return Ok(Entered::End),
@@ -75,7 +82,7 @@ impl Input {
             },
             Self::Read => match read()? {
                 Some(line) => {
-                    Output { json: false }.text(&format!("{PROMPT}{line}"))?;
+                    Output { json: false }.text(&format!("{prompt}{line}"))?;
                     line
                 }
                 None => return Ok(Entered::End),

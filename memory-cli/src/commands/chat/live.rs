@@ -1,22 +1,17 @@
-//! A turn on the screen: the answer as it arrives, calls of tools in a line each, and what it took.
+//! A turn on the screen: the answer as it arrives, and calls of tools in a line each.
 
 use std::{
     io,
     sync::{Mutex, PoisonError},
 };
 
-use memory::{
-    Level, Prompt,
-    ledger::{EntryStatus, LedgerRequest},
-    port::ChatEvent,
-};
-use memory_agent::{AgentEvent, AgentEvents, CallDone, Ended, Turn};
+use memory::port::ChatEvent;
+use memory_agent::{AgentEvent, AgentEvents, CallDone, Ended};
 use memory_core::text::one_line;
-use memory_hooks::{Conversation, EntryId, LedgerEntry};
 
+use super::waiting::Waiting;
 use crate::{
-    failure,
-    markdown::Streamed,
+    markdown::{Streamed, wrap_after},
     output::{self, counted, grouped, shorten},
     terminal::{self, To},
 };
@@ -25,16 +20,16 @@ use crate::{
 const OURS: char = '▸';
 /// Most columns of an answer, since longer lines are hard to read.
 const WIDEST: usize = 100;
-/// Most facts that are named after a turn.
-const MOST_FACTS: usize = 3;
-/// Most characters of a fact.
-const FACT: usize = 100;
 
 /// The answer on the screen.
 #[derive(Debug)]
 pub(crate) struct Live {
     /// True on a terminal, where Markdown is rendered; otherwise the model's text stays as it is.
     is_terminal: bool,
+    /// Stream of the program's own lines.
+    own: To,
+    /// Name of the model.
+    model: String,
     state: Mutex<State>,
 }
 
@@ -45,6 +40,8 @@ struct State {
     note: Option<&'static str>,
     /// True if the last line has no end yet.
     is_open: bool,
+    /// The line that says what is waited for.
+    waiting: Option<Waiting>,
 }
 
 /// Columns of a line on the screen, the last of which stays free.
@@ -53,52 +50,92 @@ pub(super) fn width() -> usize {
 }
 
 impl Live {
-    pub(crate) fn new() -> Self {
-        Self::begun(None)
+    pub(super) fn new(model: &str) -> Self {
+        Self::begun(model, To::Output, None)
     }
 
     /// The same, with a line before the first step.
-    pub(super) fn after(note: &'static str) -> Self {
-        Self::begun(Some(note))
+    pub(super) fn after(model: &str, note: &'static str) -> Self {
+        Self::begun(model, To::Output, Some(note))
     }
 
-    fn begun(note: Option<&'static str>) -> Self {
-        let state = State { streamed: Streamed::new(width()), note, is_open: false };
-        Self { is_terminal: To::Output.is_terminal(), state: Mutex::new(state) }
+    /// The same, with nothing but the answer on standard output.
+    pub(crate) fn bare(model: &str) -> Self {
+        Self::begun(model, To::Errors, None)
+    }
+
+    fn begun(model: &str, own: To, note: Option<&'static str>) -> Self {
+        let state = State { streamed: Streamed::new(width()), note, is_open: false, waiting: None };
+        Self { is_terminal: To::Output.is_terminal(), own, model: model.to_owned(), state: Mutex::new(state) }
     }
 
     fn take(&self, event: AgentEvent<'_>) -> io::Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = |text: &str| ours_to(self.own, text);
         if let Some(note) = state.note.take() {
             ours(note)?;
         }
         match event {
             AgentEvent::Part(ChatEvent::Text(part)) => {
-                let part = part.replace(OURS, ">");
+                let part = theirs(&part);
                 let text = if self.is_terminal { state.streamed.push(&part) } else { part };
-                state.is_open |= !text.is_empty();
+                if text.is_empty() {
+                    return Ok(());
+                }
+                state.waiting = None;
+                state.is_open = true;
                 terminal::part(&text)
+            }
+            AgentEvent::Part(ChatEvent::Retry { after, .. }) => {
+                state.waiting.iter().for_each(|waiting| waiting.again_after(after));
+                Ok(())
+            }
+            AgentEvent::Asked(_) => {
+                state.wait_for(&self.model, self.is_terminal);
+                Ok(())
+            }
+            AgentEvent::Calling { name, .. } => {
+                state.wait_for(name, self.is_terminal);
+                Ok(())
             }
             AgentEvent::Appended { message, .. } => {
                 state.close(self.is_terminal)?;
-                let ends = [("interrupted", "[interrupted]"), ("cut", "[cut off]")];
-                let mut ends = ends.iter().filter(|(member, _)| message.metadata.contains_key(*member));
-                ends.try_for_each(|(_, end)| ours(end))
+                Ended::of(message).and_then(Ended::mark).map_or(Ok(()), ours)
             }
             AgentEvent::Overflow { window, .. } => {
                 state.close(self.is_terminal)?;
                 let window = grouped(u64::from(window));
                 ours(&format!("the prompt did not fit the window of {window} tokens: it is made smaller"))
             }
-            AgentEvent::Called(call) => ours(&called(call, width())),
+            AgentEvent::WithoutTools { why } => {
+                state.close(self.is_terminal)?;
+                ours(&format!("the model takes no tools, and is asked without them, as --no-tools does: {why}"))
+            }
+            AgentEvent::Called(call) => {
+                state.waiting = None;
+                ours(&called(call, width()))
+            }
             _ => Ok(()),
         }
     }
 }
 
+/// Text of a model, which passes for no line of ours.
+pub(super) fn theirs(text: &str) -> String {
+    text.replace(OURS, ">")
+}
+
 impl State {
+    /// Says what is waited for, on a terminal.
+    fn wait_for(&mut self, name: &str, is_terminal: bool) {
+        // The line before must go before the next one is drawn.
+        self.waiting = None;
+        self.waiting = is_terminal.then(|| Waiting::begin(name));
+    }
+
     /// Ends the answer and its line.
     fn close(&mut self, is_terminal: bool) -> io::Result<()> {
+        self.waiting = None;
         if is_terminal {
             let rest = self.streamed.finish();
             self.is_open |= !rest.is_empty();
@@ -117,9 +154,12 @@ impl AgentEvents for Live {
 
 /// Prints a line of the program in as many lines as it takes.
 pub(super) fn ours(text: &str) -> io::Result<()> {
-    let begin = format!("{OURS} ");
-    let options = textwrap::Options::new(width()).initial_indent(&begin).subsequent_indent("  ");
-    textwrap::wrap(&one_line(text), options).iter().try_for_each(|line| To::Output.line(line))
+    ours_to(To::Output, text)
+}
+
+fn ours_to(to: To, text: &str) -> io::Result<()> {
+    let lines = wrap_after(&format!("{OURS} "), "  ", &one_line(text), width());
+    lines.iter().try_for_each(|line| to.line(line))
 }
 
 /// `search_memory(query: night train): 12 lines, !expand 14`.
@@ -136,77 +176,10 @@ fn called(call: &CallDone, width: usize) -> String {
     format!("{}({}{end}", call.name, shorten(&input.unwrap_or_default(), room))
 }
 
-/// Prints what a turn took, and what was learned in it.
-pub(super) fn after(window: u32, levels: [u64; 4], turn: &Turn, learned: &[LedgerEntry]) -> io::Result<()> {
-    if let Some(failure) = &turn.failure {
-        let why = failure::line_of(&**failure);
-        ours(&format!("the answer broke off, and what came is kept; !again has it go on: {why}"))?;
-    }
-    if turn.ended == Ended::Requests {
-        ours("the turn has its maximum of requests: say how to go on")?;
-    }
-    if turn.ended == Ended::Length {
-        ours("the answer has its maximum of tokens")?;
-    }
-    if let Some(prompt) = &turn.prompt {
-        ours(&status(prompt, window, levels, turn).join(" · "))?;
-    }
-    for entry in learned.iter().take(MOST_FACTS) {
-        ours(&noted(entry))?;
-    }
-    if learned.len() > MOST_FACTS {
-        ours(&format!("and {} more: !facts", learned.len() - MOST_FACTS))?;
-    }
-    To::Output.line("")
-}
-
-/// Parts of the line after a turn: of its last request, as the provider counts, or by the memory's own count after a `≈`.
-fn status(prompt: &Prompt, window: u32, levels: [u64; 4], turn: &Turn) -> Vec<String> {
-    let Turn { usage, last, is_estimated, .. } = turn;
-    let about = if *is_estimated { "≈" } else { "" };
-    let mut parts =
-        vec![format!("sent {about}{} of {} tokens", grouped(last.prompt_tokens), grouped(u64::from(window)))];
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of 100")]
-    let percent = |share: f64| (share * 100.0).round() as u32;
-    parts.extend(last.cached_share().filter(|share| *share > 0.0).map(|share| format!("{} % cached", percent(share))));
-    let names = Level::ALL.iter().map(|level| level.to_string().to_lowercase());
-    let levels: Vec<_> = names
-        .zip(levels)
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| format!("{} {name}", grouped(count)))
-        .collect();
-    parts.push(levels.join(", "));
-    // "Memory used" would be taken for that of the machine.
-    parts.extend(prompt.used().sentence().map(|used| used.replacen("memory used", "from memory", 1)));
-    parts.extend(last.cost.map(|cost| format!("cost {about}{cost:.4}")));
-    if usage.requests > 1 {
-        let sum = usage.cost.map(|cost| format!(", cost {cost:.4} in all")).unwrap_or_default();
-        parts.push(format!("{} requests{sum}", grouped(usage.requests)));
-    }
-    parts
-}
-
 /// The words of a line of the log, ` WARN memory_agent::agent: the words`.
 pub(super) fn warning(line: &str) -> String {
     let line = line.trim_start();
     let words = line.split_once(' ').filter(|(level, _)| ["WARN", "ERROR"].contains(level));
     let words = words.and_then(|(_, rest)| rest.split_once(": ")).filter(|(target, _)| !target.contains(' '));
     words.map_or(line, |(_, words)| words).to_owned()
-}
-
-/// `noted preference 5.1: I want window seats. (!forget 5.1, !facts correct 5.1 TEXT)`.
-fn noted(entry: &LedgerEntry) -> String {
-    let (id, kind, text) = (entry.id, entry.kind.as_str(), shorten(&entry.text, FACT));
-    format!("noted {kind} {id}: {text} (!forget {id}, !facts correct {id} TEXT)")
-}
-
-/// Entries of the ledger that the messages of a turn have added.
-pub(in super::super) async fn learned(conversation: &Conversation, turn: &Turn) -> anyhow::Result<Vec<LedgerEntry>> {
-    let Some(nodes) = turn.nodes else { return Ok(Vec::new()) };
-    let is_new = |entry: &LedgerEntry| match entry.id {
-        EntryId::Said { node, .. } => nodes.contains(node) && entry.status == EntryStatus::Current,
-        EntryId::Recorded(_) => false,
-    };
-    let ledger = conversation.ledger(&LedgerRequest::default()).await?;
-    Ok(ledger.entries.into_iter().filter(is_new).collect())
 }

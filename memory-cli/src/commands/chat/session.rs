@@ -2,28 +2,35 @@
 
 use std::{collections::BTreeSet, io, sync::Arc};
 
-use memory::{ConversationId, Memory, Message, NodeRange, Prompt, Role, port::ChatModel};
-use memory_agent::{Agent, AgentError, Turn, Usage};
+use memory::{ConversationId, Memory, Message, Node, NodeId, NodeRange, Prompt, Role, port::ChatModel};
+use memory_agent::{Agent, AgentError, Ended, Turn, Usage};
 use memory_core::text::one_line;
 use memory_hooks::Conversation;
 
-use super::{AgentArgs, Live, ahead::Typed, bang, input::Input, live, signals::Signals};
+use super::{AgentArgs, Live, ahead::Typed, bang, footer, input::Input, live, signals::Signals};
 use crate::{
     failure,
     globals::Globals,
+    markdown::{Streamed, wrap, wrap_after},
     output::{Output, counted, shorten},
-    terminal,
+    terminal::{self, To},
 };
 
-/// Most tokens of the reminder of where a conversation stood.
-const REMINDER: u32 = 300;
+/// Messages that make the model go on with an answer that is not whole, and have it answer again.
+const GO_ON: &str = "Your answer was cut off. Go on where it ended.";
+const ANSWER: &str = "Your answer was empty. Answer the message before it.";
+/// Most earlier messages among which the last exchange is looked for.
+const LOOKED_AT: u64 = 50;
+/// Most characters of the last question.
+const QUESTION: usize = 400;
 /// Most earlier messages that the arrow keys bring back.
 const SAID_BEFORE: u64 = 200;
 /// Line before the answer to a message of an earlier process.
 const ASKED_AGAIN: &str = "the last message has no answer: it is asked again; Ctrl-C stops it";
-/// The two lines of a chat without a model.
-const NO_MODEL: [&str; 2] = [
-    "No chat model is set; !help lists what works without. With a key: --model anthropic:claude-haiku-4-5",
+/// Lines of a chat without a model.
+const NO_MODEL: [&str; 3] = [
+    "No chat model is set; !help lists what works without.",
+    "With a key in ANTHROPIC_API_KEY: --model anthropic:claude-haiku-4-5; in OPENAI_API_KEY: --model openai:gpt-4o",
     "On this machine: --model openai:llama3.2 --chat-base-url http://127.0.0.1:11434/v1",
 ];
 
@@ -53,8 +60,14 @@ pub(super) struct Session<'a> {
     /// Warnings that were shown.
     warned: BTreeSet<String>,
     model: Option<Arc<dyn ChatModel>>,
+    /// Lines that say why no model answers.
+    no_model: Vec<String>,
     how: &'a AgentArgs,
     agent: Option<Agent>,
+    /// False once the model has refused tools.
+    takes_tools: bool,
+    /// True if the last message has no answer, or one that broke off.
+    has_failed: bool,
 }
 
 impl<'a> Session<'a> {
@@ -65,6 +78,10 @@ impl<'a> Session<'a> {
         globals: &'a Globals,
     ) -> anyhow::Result<Self> {
         let conversation = memory.new_conversation()?;
+        let (model, no_model) = match AgentArgs::missing_key(&memory) {
+            Some(why) => (None, vec![why, "!help lists what works without.".to_owned()]),
+            None => (model, NO_MODEL.map(str::to_owned).to_vec()),
+        };
         Ok(Self {
             globals,
             output: globals.output,
@@ -77,18 +94,24 @@ impl<'a> Session<'a> {
             erased: 0,
             warned: BTreeSet::new(),
             model,
+            no_model,
             how,
             agent: None,
+            takes_tools: true,
+            has_failed: false,
         })
     }
 
     /// Prints who answers, or how to get a model.
     pub(super) fn greet(&self) -> anyhow::Result<()> {
-        let Some(model) = &self.model else {
-            return Ok(NO_MODEL.iter().try_for_each(|line| self.print(line))?);
-        };
+        let Some(model) = &self.model else { return self.say_why_not() };
         let (name, id) = (one_line(model.name()).into_owned(), self.conversation.id());
         Ok(self.print(&format!("{name} answers in `{id}`. !help lists commands, exit leaves."))?)
+    }
+
+    /// Prints why no model answers.
+    fn say_why_not(&self) -> anyhow::Result<()> {
+        Ok(self.no_model.iter().try_for_each(|line| self.print(line))?)
     }
 
     /// Earlier messages of the user in this conversation, oldest first.
@@ -97,7 +120,8 @@ impl<'a> Session<'a> {
         let last = NodeRange::first_n(state.nodes).map(NodeRange::last);
         let Some(range) = last.map(|last| NodeRange::single(last).widen(SAID_BEFORE, 0)) else { return Ok(Vec::new()) };
         let nodes = self.memory.parts().store.readable_nodes(self.conversation.id(), range).await?.nodes;
-        let is_said = |message: &Message| message.said_as() == Role::User;
+        let is_said =
+            |message: &Message| message.said_as() == Role::User && ![GO_ON, ANSWER].contains(&message.text().as_str());
         Ok(nodes.iter().filter(|node| is_said(&node.message)).map(|node| node.message.text()).collect())
     }
 
@@ -107,13 +131,52 @@ impl<'a> Session<'a> {
         (self.agent, self.prompt) = (None, None);
     }
 
-    /// Continues a conversation, and prints where it stood.
+    /// Continues a conversation, and prints the last exchange.
     pub(super) async fn load(&mut self, name: &str) -> anyhow::Result<()> {
         let conversation = self.memory.resume(name).await?;
-        let reminder = conversation.reminder(REMINDER).await?;
         self.go_to(conversation);
-        self.output.text(reminder.text.trim_end())?;
+        let state = self.conversation.overview().await?;
+        let title = self.conversation.title().await?.filter(|title| !title.is_derived);
+        let title = title.map_or_else(String::new, |title| format!(" \"{}\"", shorten(&title.text, 60)));
+        live::ours(&format!("`{}`{title}: {}", state.id, counted(state.nodes, "message", "messages")))?;
+        let said = self.said_last().await?;
+        // From the last question that was answered.
+        let is = |node: &Node, role: Role| node.message.said_as() == role && has_words(node);
+        let answer = said.iter().rposition(|node| is(node, Role::Assistant)).unwrap_or(said.len());
+        let begin = said.iter().take(answer).rposition(|node| is(node, Role::User)).unwrap_or(answer);
+        for (at, node) in said.iter().enumerate().skip(begin).filter(|(_, node)| has_words(node)) {
+            let text = live::theirs(&node.message.text());
+            match node.message.said_as() {
+                Role::User => {
+                    let lines = wrap_after("> ", "  ", &one_line(&shorten(&text, QUESTION)), live::width());
+                    lines.iter().try_for_each(|line| self.output.line(line))?;
+                }
+                Role::Assistant if at < answer => {}
+                Role::Assistant if To::Output.is_terminal() => {
+                    let mut streamed = Streamed::new(live::width());
+                    let lines = streamed.push(&text) + &streamed.finish();
+                    To::Output.marked(&lines)?;
+                }
+                Role::Assistant => self.output.text(&text)?,
+                _ => {}
+            }
+        }
         Ok(())
+    }
+
+    /// The last messages of the conversation that can be read.
+    async fn said_last(&self) -> anyhow::Result<Vec<Node>> {
+        let Ok(state) = self.conversation.overview().await else { return Ok(Vec::new()) };
+        let last = NodeRange::first_n(state.nodes).map(NodeRange::last);
+        let Some(range) = last.map(|last| NodeRange::single(last).widen(LOOKED_AT, 0)) else { return Ok(Vec::new()) };
+        Ok(self.memory.parts().store.readable_nodes(self.conversation.id(), range).await?.nodes)
+    }
+
+    /// The last answer of the model.
+    pub(super) async fn last_answer(&self) -> anyhow::Result<Option<NodeId>> {
+        let said = self.said_last().await?;
+        let mut answers = said.iter().filter(|node| node.message.said_as() == Role::Assistant && has_words(node));
+        Ok(answers.next_back().map(|node| node.id))
     }
 
     /// Keys that were pressed during the last answer, for the editor.
@@ -148,16 +211,26 @@ impl<'a> Session<'a> {
             0 => String::new(),
             more => format!(" (and {}: 2>FILE keeps all)", counted(more as u64, "more", "more")),
         };
-        let room = live::width().saturating_sub(more.len() + "  warning: ".len());
-        Ok(live::ours(&format!("warning: {}{more}", shorten(&first, room)))?)
+        Ok(live::ours(&format!("warning: {first}{more}"))?)
     }
 
-    /// True if the last answer was cut off.
-    pub(super) async fn is_cut(&self) -> anyhow::Result<bool> {
-        let Ok(state) = self.conversation.overview().await else { return Ok(false) };
-        let Some(last) = NodeRange::first_n(state.nodes).map(NodeRange::last) else { return Ok(false) };
-        let nodes = self.conversation.messages(NodeRange::single(last)).await?;
-        Ok(nodes.iter().any(|node| node.message.metadata.contains_key("cut")))
+    /// Asks a message again that has no answer, or has the model go on with an answer that is not whole.
+    pub(super) async fn again(&mut self, signals: &Signals) -> anyhow::Result<()> {
+        if self.go_on(signals).await? {
+            return Ok(());
+        }
+        let said = self.said_last().await?;
+        let Some(ended) = said.last().and_then(|node| Ended::of(&node.message)) else {
+            return Ok(self.print("no message waits for an answer, and the last answer is whole")?);
+        };
+        let (note, message) = match ended {
+            Ended::Empty => ("the model is asked to answer the message", ANSWER),
+            _ => ("the model is asked to go on where the answer ended", GO_ON),
+        };
+        if self.model.is_some() {
+            live::ours(note)?;
+        }
+        self.say(message, signals).await
     }
 
     /// Continues a turn without an answer, as a killed program leaves one; `false` if there is none.
@@ -166,7 +239,9 @@ impl<'a> Session<'a> {
             return Ok(false);
         }
         let Some(mut agent) = self.agent.take() else { return Ok(false) };
-        let turn = agent.until(signals.begin_quietly()).resume(&Live::after(ASKED_AGAIN)).await;
+        let live = Live::after(agent.model().name(), ASKED_AGAIN);
+        let turn = agent.until(signals.begin_quietly()).resume(&live).await;
+        drop(live);
         self.typed = signals.end();
         self.agent = Some(agent);
         let Some(turn) = turn.transpose() else { return Ok(false) };
@@ -182,10 +257,15 @@ impl<'a> Session<'a> {
         if matches!(text, "exit" | "quit" | "!exit" | "!quit") {
             return Ok(Flow::Leave);
         }
+        if matches!(text, "help" | "/help") {
+            self.print("commands begin with !, and !help lists them; `help me` is a message")?;
+            return Ok(Flow::Stay);
+        }
         self.forget_erased(input).await?;
-        let done = match text.strip_prefix('!') {
-            Some(command) => bang::run(self, command, input, signals).await,
-            None => self.say(text, signals).await,
+        let done = match (text.strip_prefix("!!"), text.strip_prefix('!')) {
+            (Some(_), Some(message)) => self.say(message, signals).await,
+            (None, Some(command)) => bang::run(self, command, input, signals).await,
+            (_, None) => self.say(text, signals).await,
         };
         self.forget_erased(input).await?;
         self.reported(done)?;
@@ -204,10 +284,12 @@ impl<'a> Session<'a> {
     /// Says a message, and has the model answer it.
     pub(super) async fn say(&mut self, text: &str, signals: &Signals) -> anyhow::Result<()> {
         if !self.ready()? {
-            return Ok(NO_MODEL.iter().try_for_each(|line| self.print(line))?);
+            return self.say_why_not();
         }
         let Some(mut agent) = self.agent.take() else { return Ok(()) };
-        let turn = agent.until(signals.begin_quietly()).run(Message::user(text), &Live::new()).await;
+        let live = Live::new(agent.model().name());
+        let turn = agent.until(signals.begin_quietly()).run(Message::user(text), &live).await;
+        drop(live);
         self.typed = signals.end();
         self.agent = Some(agent);
         if matches!(turn, Err(AgentError::Answering { .. })) {
@@ -219,43 +301,60 @@ impl<'a> Session<'a> {
     /// Makes the agent of the conversation; `false` without a model.
     fn ready(&mut self) -> anyhow::Result<bool> {
         if let (Some(model), None) = (&self.model, &self.agent) {
-            self.agent = Some(self.how.agent(&self.memory, self.conversation.clone(), Arc::clone(model))?);
+            let (talk, model) = (self.conversation.clone(), Arc::clone(model));
+            self.agent = Some(self.how.agent(&self.memory, talk, model, self.takes_tools)?);
         }
         Ok(self.agent.is_some())
     }
 
     /// Prints what a turn took.
     async fn done(&mut self, turn: Result<Turn, AgentError>) -> anyhow::Result<()> {
+        self.has_failed = !matches!(&turn, Ok(turn) if turn.failure.is_none());
+        let window = self.agent.as_ref().map_or(0, Agent::window);
+        if self.agent.as_ref().is_some_and(|agent| !agent.takes_tools()) {
+            // Its instructions name tools.
+            (self.agent, self.takes_tools) = (None, false);
+        }
         let turn = match turn {
             Ok(turn) => turn,
             Err(error @ AgentError::Answering { .. }) => return Err(error.into()),
             Err(error) => {
                 live::ours(&format!("error: {}", failure::line_of(&error)))?;
-                return Ok(live::ours("the message is kept: !again asks once more")?);
+                let next = match error.is_too_long() {
+                    true => "the message is kept: a shorter one, or one with less before it (!clear), may fit",
+                    false => "the message is kept: !again asks once more",
+                };
+                return Ok(live::ours(next)?);
             }
         };
         self.usage.merge(&turn.usage);
-        let learned = live::learned(&self.conversation, &turn).await?;
-        let levels = self.conversation.stats().await?.nodes_per_level;
-        let window = self.model.as_ref().map_or(0, |model| model.context_window());
-        live::after(window, levels, &turn, &learned)?;
+        let learned = footer::learned(&self.conversation, &turn).await?;
+        footer::after(window, &turn, &learned)?;
         self.prompt = turn.prompt.or(self.prompt.take());
         Ok(())
     }
 
-    /// Prints the command that continues the conversation.
-    pub(super) async fn leave(self) -> anyhow::Result<()> {
+    /// Prints the command that continues the conversation. A script fails if its last message has no answer.
+    pub(super) async fn leave(self, is_script: bool) -> anyhow::Result<()> {
         if self.kept.is_some() {
-            return Ok(self.output.line("nothing of this conversation was kept")?);
+            self.output.line("nothing of this conversation was kept")?;
+        } else if let Ok(state) = self.conversation.overview().await {
+            let command = self.globals.command_line("memory");
+            let kept = counted(state.nodes, "message is kept", "messages are kept");
+            self.output.line(&format!("{kept}: {command} chat --continue {}", state.id))?;
         }
-        let Ok(state) = self.conversation.overview().await else { return Ok(()) };
-        let command = self.globals.command_line("memory");
-        let kept = counted(state.nodes, "message is kept", "messages are kept");
-        Ok(self.output.line(&format!("{kept}: {command} chat --continue {}", state.id))?)
+        if is_script && self.has_failed {
+            return Err(anyhow::anyhow!("the last message has no whole answer"));
+        }
+        Ok(())
     }
 
     /// Prints a text, wrapped at the width of the screen.
     pub(super) fn print(&self, text: &str) -> io::Result<()> {
-        textwrap::wrap(&one_line(text), live::width()).iter().try_for_each(|line| self.output.line(line))
+        wrap(&one_line(text), live::width()).iter().try_for_each(|line| self.output.line(line))
     }
+}
+
+fn has_words(node: &Node) -> bool {
+    !node.message.text().trim().is_empty()
 }

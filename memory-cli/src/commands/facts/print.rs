@@ -12,7 +12,7 @@ use crate::{
 const WIDTH: usize = 80;
 
 /// Prints entries, one a line, under the names of their conversations if there are several.
-pub(in super::super) fn ledger(output: Output, ledger: &Ledger) -> anyhow::Result<()> {
+pub(super) fn ledger(output: Output, ledger: &Ledger) -> anyhow::Result<()> {
     if ledger.entries.is_empty() {
         output.line("nothing is known of it")?;
     }
@@ -49,12 +49,24 @@ pub(super) fn history(output: Output, entries: &[LedgerEntry], ledger: &Ledger) 
 }
 
 /// `120.1    decision   2026-03-02 We use Postgres 16. (until 2026-03-05: 130.1)`
-pub(in super::super) fn line(entry: &LedgerEntry) -> String {
-    let head = format!("{:<8} {:<10} {} ", entry.id.to_string(), entry.kind.as_str(), day(entry.since));
-    let end = end(entry).map(|end| format!(" ({end})")).unwrap_or_default();
+pub(super) fn line(entry: &LedgerEntry) -> String {
+    let (head, end) = around(entry);
     // The sign of a cut takes a column.
     let room = WIDTH.saturating_sub(head.chars().count() + end.chars().count() + 1).max(20);
     format!("{head}{}{end}", shorten(&entry.text, room))
+}
+
+/// The same with all words of the entry.
+#[cfg(feature = "chat")]
+pub(in super::super) fn whole(entry: &LedgerEntry) -> String {
+    let (head, end) = around(entry);
+    format!("{head}{}{end}", entry.text)
+}
+
+/// Words before and after those of an entry.
+fn around(entry: &LedgerEntry) -> (String, String) {
+    let head = format!("{:<8} {:<10} {} ", entry.id.to_string(), entry.kind.as_str(), day(entry.since));
+    (head, end(entry).map(|end| format!(" ({end})")).unwrap_or_default())
 }
 
 /// The day of a time; the same width without one.
