@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_word_stays_whole_and_so_does_a_joined_emoji() {
-        assert_eq!(wrap("the key memory/chat-model stays", 14), ["the key", "memory/chat-mo", "del stays"]);
+        assert_eq!(wrap("the key memory/chat-model stays", 14), ["the key", "memory/chat-mo", "del", "stays"]);
         assert_eq!(wrap_after("▸ ", "  ", "one two-three four", 12), ["▸ one", "  two-three", "  four"]);
         let family = "👩\u{200d}👩\u{200d}👧";
         for width in 1..20 {
