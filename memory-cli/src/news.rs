@@ -29,6 +29,13 @@ impl News {
         Self::new("mended", format!("U+FFFD stands for halves of characters in `{conversation}`: {characters}"))
     }
 
+    /// Members of lines that a message has no place for were left out.
+    pub(crate) fn members_left_out(conversation: &ConversationId, name: &str, lines: u64) -> Self {
+        let lines = counted(lines, "line", "lines");
+        let name = memory_core::text::one_line(name);
+        Self::new("members-left-out", format!("the member {name} of {lines} of `{conversation}` was left out"))
+    }
+
     /// An export has no message.
     pub(crate) fn nothing_to_import(file: &str) -> Self {
         Self::new("nothing-to-import", format!("{file} holds no message: there is nothing to import"))
@@ -212,6 +219,11 @@ mod tests {
                 "not compacted: disk full",
             ),
             (News::mended(trip, 3), "mended", "U+FFFD stands for halves of characters in `trip`: 3"),
+            (
+                News::members_left_out(trip, "cost", 3),
+                "members-left-out",
+                "the member cost of 3 lines of `trip` was left out",
+            ),
             (
                 News::nothing_to_import("trip.jsonl"),
                 "nothing-to-import",

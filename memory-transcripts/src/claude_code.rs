@@ -71,7 +71,7 @@ pub(crate) struct ClaudeCode {
     of_others: Vec<(String, String)>,
     /// Prompt that the model took while it worked, until the record after it shows that no other has its words.
     taken: Option<Taken>,
-    /// What the model said last.
+    /// Text of the last answer.
     answer: String,
     /// True if reading began after the start of the file, so that earlier records are unknown.
     is_resumed: bool,

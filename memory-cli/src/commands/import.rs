@@ -197,6 +197,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let after = Afterwards::default().summarize(!args.no_summaries).embed(!args.no_embed && !is_model_open);
     let (capture, output) = (Capture::with_parts(runtime.clone(), &config_now), globals.output);
     let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut failed = None;
     if config_now.redaction.is_active() && checked.iter().any(|file| matches!(file, CheckedFile::Memory(_))) {
         output.note("an export is imported as it is, without --redact: its root is that of its messages");
     }
@@ -207,7 +208,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 restored.push(exported::import(&runtime, file, name, after.embed, output).await?);
             }
             CheckedFile::Transcripts(files) => {
-                let imported = capture.import_files(files, after, &output).await?;
+                let imported = match capture.import_files(files, after, &output).await {
+                    Ok(imported) => imported,
+                    // One file that fails stops no other.
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                        continue;
+                    }
+                };
                 let by_file: BTreeSet<_> = files.named_by_files().map(|(id, _)| id).collect();
                 all.extend(imported.into_iter().map(|one| {
                     let is_by_file = args.conversation.is_none() && by_file.contains(&one.id);
@@ -231,6 +239,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 let mut imported = Imported::from(appender.finish(after).await?);
                 let news = News::mended(id, file.mended);
                 imported.news.extend((file.mended > 0).then_some(news));
+                imported.news.extend(file.unknown.iter().map(|(name, lines)| News::members_left_out(id, name, *lines)));
                 let is_by_file = args.conversation.is_none() && !args.again;
                 let other = News::other_file(&imported.report).filter(|_| is_by_file);
                 imported.news.extend(other);
@@ -259,6 +268,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let news = all.iter_mut().map(|one| &mut one.news).chain(restored.iter_mut().map(|one| &mut one.news));
     news.for_each(|news| globals.keep(news));
     print(globals.output, &all, &restored, &transcripts, after.embed)?;
+    if let Some(failed) = failed {
+        return Err(failed.into());
+    }
     match all.iter().map(|one| one.report.refused).sum::<usize>() {
         0 => Ok(()),
         refused => Err(Refused { refused: counted(refused as u64, "message", "messages") }.into()),
@@ -324,6 +336,8 @@ struct Row<'a> {
     new: u64,
     /// Number of messages that --redact refused.
     refused: u64,
+    /// True if this import archived the conversation, in which no person speaks.
+    archived: bool,
     /// Number of messages in the conversation now.
     nodes: u64,
     /// Summaries of the file that stand for messages here.
@@ -372,6 +386,7 @@ impl<'a> Row<'a> {
             read: report.read as u64,
             new: report.new as u64,
             refused: report.refused as u64,
+            archived: report.is_archived,
             nodes: report.stats.nodes,
             summaries: report.summaries.new + report.summaries.there,
             new_summaries: report.summaries.new,
@@ -422,6 +437,12 @@ fn print(
         output.note(&format!("and {} more conversations; --json lists all", grouped((all.len() - shown) as u64)));
     }
     transcripts.iter().try_for_each(|files| transcripts::print(files, output))?;
+    let archived = all.iter().filter(|one| one.report.is_archived).count() as u64;
+    if archived > 0 {
+        let archived = counted(archived, "conversation", "conversations");
+        output
+            .line(&format!("  archived {archived} in which no person speaks: `memory list --archived` shows them"))?;
+    }
     let summaries = |count: fn(&SummaryCounts) -> u64| all.iter().map(|one| count(&one.report.summaries)).sum::<u64>();
     let (new, there) = (summaries(|counts| counts.new), summaries(|counts| counts.there));
     if new + there > 0 {

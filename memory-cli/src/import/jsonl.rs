@@ -1,6 +1,8 @@
 //! Plain message JSONL: a message a line.
 
 use std::{
+    borrow::Cow,
+    collections::BTreeMap,
     fs::File,
     io::{Read, Seek},
     path::{Path, PathBuf},
@@ -18,6 +20,15 @@ use super::{
 
 /// Members of a line that are not members of the message.
 const BESIDE: [&str; 6] = ["id", "at", "timestamp", "time", "session", "name"];
+
+/// Members of a message, and an old one whose call must not be left out, so that it is refused.
+#[rustfmt::skip]
+const MEMBERS: [&str; 9] = [
+    "role", "content", "speaker", "key", "keep_out_of_summaries", "metadata", "tool_calls", "tool_call_id",
+    "function_call",
+];
+/// Names of unknown members that are counted; a hostile file may have any number.
+const MOST_NAMES: usize = 64;
 
 /// Numbers taken for seconds: those of 1973 to 2286, which as milliseconds are days of early 1970.
 const SECONDS: std::ops::Range<i64> = 100_000_000..10_000_000_000;
@@ -52,6 +63,8 @@ pub(crate) struct JsonlFile {
     pub(crate) messages: usize,
     /// Number of halves of characters in the file, each replaced by U+FFFD.
     pub(crate) mended: u64,
+    /// Members of lines that a message has no place for, with the number of lines.
+    pub(crate) unknown: BTreeMap<String, u64>,
 }
 
 impl JsonlFile {
@@ -70,8 +83,8 @@ impl JsonlFile {
         } else {
             (count(Lines::new(name, data, limits.line), progress)?, None)
         };
-        let (messages, mended) = counted;
-        Ok(Self { path: name.to_owned(), kept, longest: limits.line, messages, mended })
+        let (messages, mended, unknown) = counted;
+        Ok(Self { path: name.to_owned(), kept, longest: limits.line, messages, mended, unknown })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -105,8 +118,8 @@ impl JsonlFile {
     }
 }
 
-/// Numbers of messages and of replaced halves of characters.
-fn count(lines: Lines<'_>, progress: &dyn Progress) -> Result<(usize, u64), ImportError> {
+/// Numbers of messages, of replaced halves of characters, and of lines with an unknown member.
+fn count(lines: Lines<'_>, progress: &dyn Progress) -> Result<(usize, u64, BTreeMap<String, u64>), ImportError> {
     let mut messages = Messages::new(lines);
     let mut number = 0;
     while messages.next()?.is_some() {
@@ -115,7 +128,7 @@ fn count(lines: Lines<'_>, progress: &dyn Progress) -> Result<(usize, u64), Impo
     }
     match number {
         0 => Err(ImportError::Empty { path: messages.lines.path().to_owned() }),
-        _ => Ok((number, messages.lines.mended())),
+        _ => Ok((number, messages.lines.mended(), messages.unknown)),
     }
 }
 
@@ -137,26 +150,43 @@ struct Messages<'a> {
     lines: Lines<'a>,
     /// Hash over all lines so far.
     so_far: Hash,
+    unknown: BTreeMap<String, u64>,
 }
 
 impl<'a> Messages<'a> {
     fn new(lines: Lines<'a>) -> Self {
-        Self { lines, so_far: Hash::of_parts([]) }
+        Self { lines, so_far: Hash::of_parts([]), unknown: BTreeMap::new() }
     }
 
     fn next(&mut self) -> Result<Option<ReadMessage>, ImportError> {
         let Some(line) = self.lines.next()? else { return Ok(None) };
         self.so_far = Hash::of_parts([self.so_far.as_bytes().as_slice(), line.as_bytes()]);
         let bytes = line.len();
-        let read = serde_json::from_str(line).map_err(|error| not_json(&error)).and_then(message);
-        let (message, at) = read.map_err(|why| self.lines.fault(why))?;
+        let read = serde_json::from_str(line).map_err(|error| not_json(&error)).and_then(|line| {
+            let unknown = unknown(line);
+            message(line, &unknown).map(|(message, at)| (message, at, unknown))
+        });
+        let (message, at, unknown) = read.map_err(|why| self.lines.fault(why))?;
+        for name in unknown {
+            let name = if self.unknown.len() < MOST_NAMES { name } else { "(others)".to_owned() };
+            *self.unknown.entry(name).or_default() += 1;
+        }
         let line_key = self.so_far.to_string().get(..32).and_then(|hash| MessageKey::new(&format!("line-{hash}")).ok());
         Ok(Some(ReadMessage { message, line_key, at, bytes, line: self.lines.number() }))
     }
 }
 
-fn message(line: &RawValue) -> Result<(Message, Option<Timestamp>), String> {
-    let (mut message, beside) = message_with_members(line, &BESIDE).map_err(|error| error.to_string())?;
+/// Members of a line that a message has no place for.
+fn unknown(line: &RawValue) -> Vec<String> {
+    let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(line.get()).unwrap_or_default();
+    let is_known = |name: &str| MEMBERS.contains(&name) || BESIDE.contains(&name);
+    let unknown = members.into_iter().filter(|(name, value)| !is_known(name) && value.get() != "null");
+    unknown.map(|(name, _)| name.into_owned()).collect()
+}
+
+fn message(line: &RawValue, unknown: &[String]) -> Result<(Message, Option<Timestamp>), String> {
+    let of_lines: Vec<_> = BESIDE.into_iter().chain(unknown.iter().map(String::as_str)).collect();
+    let (mut message, beside) = message_with_members(line, &of_lines).map_err(|error| error.to_string())?;
     let of = |name: &str| beside.iter().find(|(known, _)| known == name).map(|(_, value)| value.get());
     let given = |name: &str| of(name).filter(|value| *value != "null");
     let text =
@@ -183,10 +213,21 @@ fn message(line: &RawValue) -> Result<(Message, Option<Timestamp>), String> {
     if let [one, other, ..] = times[..] {
         return Err(format!("{one}: there is a {other}, too"));
     }
-    let at = times.first().and_then(|name| given(name));
-    let at = at.map(|at| time(at, &mut message)).transpose()?;
+    let at = times.first().and_then(|name| Some((*name, given(name)?)));
+    let at = match at {
+        // Other programs write seconds there.
+        Some(("timestamp" | "time", at)) => Some(seconds(at).map_or_else(|| time(at, &mut message), Ok)?),
+        at => at.map(|(_, at)| time(at, &mut message)).transpose()?,
+    };
     message.metadata.entry("imported".to_owned()).or_insert(Json::from_value(&true.into()));
     Ok((message, at))
+}
+
+/// A number of seconds since 1970 as a time.
+fn seconds(at: &str) -> Option<Timestamp> {
+    let seconds: f64 = at.parse().ok()?;
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    SECONDS.contains(&(seconds as i64)).then(|| Timestamp::from_millis((seconds * 1e3).round() as i64))
 }
 
 /// The time that a line states; its distance from UTC goes into the metadata.
@@ -276,6 +317,27 @@ mod tests {
         }
         let twice = parse_text(r#"{"role":"user","content":"hi","time":1,"at":1}"#).unwrap_err();
         assert!(twice.starts_with("x.jsonl:1: at: there is a time, too"), "{twice}");
+    }
+
+    #[test]
+    fn a_member_that_no_message_has_is_left_out_and_counted() {
+        let line = |more: &str| format!("{{\"role\":\"user\",\"content\":\"hi\"{more}}}\n");
+        let text = [line(",\"session_id\":\"s\",\"cost\":null"), line(",\"session_id\":\"s\",\"tags\":[1]")].concat();
+        let lines = Lines::new(Path::new("x.jsonl"), text.as_bytes(), 100);
+        let (messages, _, unknown) = count(lines, &()).unwrap();
+        let expected = BTreeMap::from([("session_id".to_owned(), 2), ("tags".to_owned(), 1)]);
+        assert_eq!((messages, unknown), (2, expected));
+        let many: String = (0..200).map(|number| line(&format!(",\"x{number}\":1"))).collect();
+        let (_, _, unknown) = count(Lines::new(Path::new("x.jsonl"), many.as_bytes(), 100), &()).unwrap();
+        assert_eq!((unknown.len(), unknown.values().sum::<u64>()), (MOST_NAMES + 1, 200));
+    }
+
+    #[test]
+    fn a_timestamp_of_another_program_may_count_seconds() {
+        for (at, expected) in [("1732536000", 0), ("1732536000.25", 250), ("1732536000250", 250)] {
+            let line = format!(r#"{{"role":"user","content":"hi","timestamp":{at}}}"#);
+            assert_eq!(parse_text(&line).unwrap()[0].1, Some(Timestamp::from_millis(1_732_536_000_000 + expected)));
+        }
     }
 
     #[test]

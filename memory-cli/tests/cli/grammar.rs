@@ -146,7 +146,7 @@ fn files_of_one_name_are_conversations_of_their_own() {
     let named = store.file("other/trip.jsonl", &line("four"));
     assert!(support::codes(&store.json(&["import", "--as", "trip", &named])).is_empty(), "asked for");
     let unknown = store.file("x.json", "{\"log\": {\"role\": \"user\", \"content\": \"hi\"}}");
-    assert!(store.fail(&["import", &unknown], 2).contains("--format openai"));
+    assert!(store.fail(&["import", &unknown], 2).contains("in no format that this program recognizes"));
 }
 
 /// The limit counts hits with different words, and the one with a date stands for those of the same words.

@@ -565,7 +565,7 @@ fn small_statements_say_what_is_so() {
     store.fail(&["import", "--format", "jsonl", &store.path("none.jsonl")], 3);
     let usage = store.fail(&["--json", "search", "--nonsense", "x"], 2);
     assert!(usage.starts_with("{\"error\":\"unexpected"), "{usage}");
-    let seconds = store.file("s.jsonl", "{\"role\":\"user\",\"content\":\"x\",\"timestamp\":1732536000}\n");
+    let seconds = store.file("s.jsonl", "{\"role\":\"user\",\"content\":\"x\",\"at\":1732536000}\n");
     let refused = store.fail(&["import", "--format", "jsonl", &seconds], 1);
     assert!(refused.contains("of seconds, write 1732536000000"), "{refused}");
 }

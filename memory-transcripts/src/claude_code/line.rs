@@ -69,7 +69,7 @@ pub(super) struct Line<'a> {
     operation: Option<&'a RawValue>,
     #[serde(borrow)]
     reason: Option<&'a RawValue>,
-    /// What a run ended with, and true if that is an error.
+    /// Last words of a run, and true if they are an error.
     #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow, rename = "is_error")]

@@ -25,7 +25,7 @@ pub(super) fn content(line: &Line<'_>, raw: &str) -> Option<Box<RawValue>> {
 }
 
 impl ClaudeCode {
-    /// Notes what the model said last, which the result of a run repeats.
+    /// Keeps the last answer, which the result of a run repeats.
     pub(super) fn hear(&mut self, line: &Line<'_>, blocks: &[ContentBlock]) {
         let words = |block: &ContentBlock| match block {
             ContentBlock::Text(text) => Some(text.clone()),

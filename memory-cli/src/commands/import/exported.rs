@@ -93,6 +93,7 @@ impl Restored {
             read: imported.nodes,
             new: imported.new_nodes,
             refused: 0,
+            archived: false,
             nodes: verification.nodes,
             summaries: imported.summaries,
             new_summaries: imported.new_summaries,

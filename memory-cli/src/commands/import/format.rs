@@ -8,11 +8,14 @@ use std::{
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use memory_files::{Links, open};
-use memory_store::{ExchangeError, ExportFile};
+use memory_store::{ExchangeError, ExportFile, ReadLimits};
 use memory_transcripts as transcripts;
 use serde_json::Value;
 
-use crate::{import::is_stream, sealed::is_sealed};
+use crate::{
+    import::{is_stream, jsonl::JsonlFile},
+    sealed::is_sealed,
+};
 
 /// A format by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,16 +99,37 @@ fn has_messages(beginning: &[u8]) -> bool {
         && transcripts::Format::of_beginning(beginning).is_none()
 }
 
-/// Advice for a file of no recognized format, by its first bytes.
-pub(super) fn advice(beginning: &[u8]) -> String {
-    let text = String::from_utf8_lossy(beginning);
-    if text.contains("\"role\"") && text.contains("\"content\"") {
-        let why =
-            "it has messages in the form of several programs: name it with --format openai, --format anthropic or";
-        return format!("{why} --format jsonl (a message a line)");
+/// Advice for a file of no recognized format: the formats as which it can be read as a whole.
+pub(super) fn advice(file: &Path, limits: ReadLimits) -> String {
+    let is_small = fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MOST_TRIED);
+    let reads = |format: &&transcripts::Format| reads_all(file, **format);
+    let mut names: Vec<_> =
+        transcripts::Format::ALL.iter().filter(|_| is_small).filter(reads).map(|format| format.as_str()).collect();
+    names.extend((is_small && JsonlFile::check(file, limits, &()).is_ok()).then_some("jsonl"));
+    if names.is_empty() {
+        return "docs/import.md lists those that it reads, and --format names one of them".to_owned();
     }
-    let names: Vec<_> = transcripts::Format::ALL.iter().map(|format| format.as_str()).collect();
-    format!("name its format with --format: jsonl, {} (docs/import.md)", names.join(", "))
+    format!("it can be read with --format {}", names.join(" or --format "))
+}
+
+/// The largest file that is read in every format for advice.
+const MOST_TRIED: u64 = 16 << 20;
+
+/// True if a file is a transcript of a format, and nothing of it is unknown or broken.
+fn reads_all(file: &Path, format: transcripts::Format) -> bool {
+    let read = || {
+        let found = transcripts::find(file, Some(format), transcripts::Limits::default())?;
+        let mut report = transcripts::Report::default();
+        for transcript in found.transcripts {
+            let mut reader = transcript.open()?;
+            while reader.read()?.is_some() {}
+            report.add(reader.report());
+        }
+        Ok::<_, transcripts::TranscriptError>(report)
+    };
+    let is_fault = |why| matches!(why, transcripts::Why::Unknown | transcripts::Why::Broken);
+    let is_whole = |report: &transcripts::Report| !report.skipped().any(|skipped| is_fault(skipped.why));
+    read().is_ok_and(|report| report.messages > 0 && is_whole(&report))
 }
 
 #[cfg(test)]
@@ -123,7 +147,20 @@ mod tests {
         for text in ["", "hi", "[]", "{}", r#"[{"role":"user","content":"hi"}]"#, r#"{"role":1,"content":"hi"}"#] {
             assert!(!has_messages(text.as_bytes()), "{text}");
         }
-        assert!(advice(br#"[{"role":"user","content":"hi"}]"#).contains("--format openai"));
-        assert!(advice(b"?").contains("whatsapp"));
+    }
+
+    #[test]
+    fn advice_names_only_formats_that_read_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let advice = |text: &str| {
+            let path = directory.path().join("x.json");
+            fs::write(&path, text).unwrap();
+            advice(&path, ReadLimits::default())
+        };
+        let none = "docs/import.md lists those that it reads, and --format names one of them";
+        assert_eq!(advice("?"), none);
+        assert_eq!(advice(r#"{"title":"x","history":[{"message":{"role":"user","content":"hi"}}]}"#), none);
+        let read = advice(r#"{"role":"user","content":"hi"}"#);
+        assert!(read.contains("--format openai") && read.ends_with("--format jsonl"), "{read}");
     }
 }

@@ -8,6 +8,7 @@ use memory_capture::{
 };
 use memory_core::port::Progress;
 use memory_store::Spool;
+use memory_transcripts::Why;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,8 +41,8 @@ pub(super) fn check(
     };
     read.map_err(|error| match error {
         CaptureError::Unread(TranscriptError::UnknownFormat { place }) => {
-            let advice = format::advice(&format::beginning(path));
-            Usage(format!("{place} is not an export, nor a transcript that is recognized; {advice}")).into()
+            let advice = format::advice(path, args.limits());
+            Usage(format!("{place} is in no format that this program recognizes; {advice}")).into()
         }
         CaptureError::Unnamed => {
             Usage("standard input has no name: name the conversation by --conversation".to_owned()).into()
@@ -61,7 +62,8 @@ pub(super) fn check(
 /// Sentences about the skipped parts.
 fn skipped(report: &Report) -> impl Iterator<Item = String> {
     let sentence = |skipped: &Skipped| {
-        format!("skipped {} × {}: {} (first: {})", grouped(skipped.count), skipped.what, skipped.why, skipped.first)
+        let did = if skipped.why == Why::Guessed { "read" } else { "skipped" };
+        format!("{did} {} × {}: {} (first: {})", grouped(skipped.count), skipped.what, skipped.why, skipped.first)
     };
     report.skipped().map(sentence)
 }
