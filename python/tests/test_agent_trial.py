@@ -64,8 +64,10 @@ def ask(store, model, *question):
     for _ in range(5):
         ask = command(store, model, "ask", "-c", "trial", "--json", *limits, *question)
         done = subprocess.run(ask, capture_output=True, text=True, timeout=600)
-        # On a busy machine the server falls silent in the middle of an answer, whose beginning is kept then.
-        if done.returncode == 0 or "broke off" in done.stderr:
+        # On a busy machine the server falls silent in the middle of an answer, whose beginning is kept then. A small
+        # model often talks up to the maximum of a reply, or says nothing.
+        kept = ["broke off", "maximum of tokens", "empty"]
+        if done.returncode == 0 or any(why in done.stderr for why in kept):
             return json.loads(done.stdout)
         # A busy machine makes the server slower than the memory waits; the turn is open then, and is finished.
         assert "no answer within" in done.stderr, done.stderr
@@ -113,7 +115,7 @@ def test_every_turn_is_answered_in_a_window_that_is_smaller_than_said(tmp_path, 
         if turn % 6 == 5:
             # The model writes summaries, and is killed while it does.
             kills += killed(command(store, model, "index"), seconds=3)
-    shown = json.loads(run(store, [], "show", "-c", "trial", f"1-{2 * TURNS + 9}", "--json"))["messages"]
+    shown = json.loads(run(store, [], "show", "-c", "trial", "--limit", str(2 * TURNS + 9), "--json"))["messages"]
     assert [message["speaker"] for message in shown] == ["user", "assistant"] * TURNS
     assert overflows > 0 and kills > 0
     assert "root" in run(store, [], "verify", "-c", "trial", "--json")
