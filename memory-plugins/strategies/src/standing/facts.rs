@@ -1,5 +1,7 @@
 //! Detects facts that people state about themselves: where they live, what they do, who is called what, what is due.
 
+use std::sync::LazyLock;
+
 use super::{decisions, sentence::Sentence};
 use crate::{
     goal::is_of_date,
@@ -9,21 +11,35 @@ use crate::{
     words::{Form, Word, key},
 };
 
+/// What a fact of the speaker is about.
+#[derive(Clone, Copy, Debug)]
+enum About {
+    Home,
+    Employer,
+    Occupation,
+    Birthday,
+    Name,
+}
+
+/// Phrases before the value, separated by `|`.
+const ABOUT: &[(About, &str)] = &[
+    (
+        About::Home,
+        "i live in | we live in | i now live in | we now live in | i'm living in | i moved to | we moved to | \
+         ich wohne in | wir wohnen in | ich lebe in | wir leben in",
+    ),
+    (About::Employer, "i work for | i work at | i'm working for | i'm working at | ich arbeite bei | ich arbeite für"),
+    (About::Occupation, "i work as | i'm working as | ich arbeite als"),
+    (About::Birthday, "my birthday is | my birthday's | mein geburtstag ist"),
+    (About::Name, "my name is | my name's | ich heiße | mein name ist"),
+];
+
+static ABOUT_PHRASES: LazyLock<Phrases<About>> = LazyLock::new(|| Phrases::listed(ABOUT));
+
 phrase_lists! {
-    /// Phrases before a place.
-    HOMES = "i live in | we live in | i now live in | we now live in | i'm living in | i moved to | we moved to | \
-        ich wohne in | wir wohnen in | ich lebe in | wir leben in";
-    /// Phrases before an employer.
-    EMPLOYERS = "i work for | i work at | i'm working for | i'm working at | ich arbeite bei | ich arbeite für";
-    /// Phrases before an occupation.
-    OCCUPATIONS = "i work as | i'm working as | ich arbeite als";
-    /// Phrases before a date.
-    BIRTHDAYS = "my birthday is | my birthday's | mein geburtstag ist";
     /// Requests to keep in mind what follows.
     REMEMBER = "please remember that | remember that | please remember | please keep in mind that | keep in mind that | \
         bitte merk dir dass | merk dir dass | bitte merke dir dass";
-    /// Phrases before a name of the speaker.
-    NAMES = "my name is | my name's | ich heiße | mein name ist";
 }
 
 word_lists! {
@@ -58,17 +74,20 @@ pub(super) fn fact(sentence: &Sentence<'_>) -> Option<(usize, u64)> {
 
 /// "I live in Bergen.", "I work as a nurse."
 fn of_speaker(sentence: &Sentence<'_>) -> Option<(usize, u64)> {
-    let named = |phrases: &Phrases<()>, is_value: fn(&Word<'_>) -> bool| {
-        let (at, length) = sentence.find(phrases)?;
+    let stated = |at: usize| {
+        let phrases = ABOUT_PHRASES.at(sentence.keys.get(at..)?);
+        let (length, about) = phrases.max_by_key(|(length, _)| *length)?;
+        let (of, is_value): (_, fn(&Word<'_>) -> bool) = match about {
+            About::Home => ("home", is_name),
+            About::Employer => ("work", is_name),
+            About::Occupation => ("work", |word| !is_common(word)),
+            About::Birthday => ("birthday", is_date),
+            About::Name => ("name", is_name),
+        };
         let is_stated = decisions::begins_clause(sentence, at) && has(sentence, at + length, is_value);
-        is_stated.then_some(at)
+        is_stated.then(|| (at, key(of)))
     };
-    let about = |at: Option<usize>, of: &str| at.map(|at| (at, key(of)));
-    about(named(&HOMES, is_name), "home")
-        .or_else(|| about(named(&EMPLOYERS, is_name), "work"))
-        .or_else(|| about(named(&OCCUPATIONS, |word| !is_common(word)), "work"))
-        .or_else(|| about(named(&BIRTHDAYS, is_date), "birthday"))
-        .or_else(|| about(named(&NAMES, is_name), "name"))
+    (0..sentence.keys.len()).find_map(stated)
 }
 
 /// "My manager is called Tom.", "Meine Chefin heißt Eva."

@@ -498,8 +498,7 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     // A change shares a word of the statement itself, not only of its sentence: "I prefer tests on paper, and I'm …"
     let is_about = new.kind == StandingKind::Revocation || shared > 0;
     // "155 a night" is about no night train.
-    let is_thing = |term: &&u64| old.terms.contains(term) && !decisions::is_unit(**term);
-    let has_thing = new.around.iter().any(|term| is_thing(&term));
+    let has_thing = new.around.iter().any(|term| old.terms.contains(term) && !decisions::is_unit(*term));
     let is_changed = new.changes && is_about && has_thing && 3 * named >= old.terms.len();
     // A doubt names the whole subject, two words of it, or the name in it: "Tom declined."
     let has_name = new.around.iter().any(|term| old.names.contains(term)) && old.terms.len() <= 2;
