@@ -75,7 +75,7 @@ def test_a_change_that_was_killed_is_completed_and_loses_nothing(tmp_path, chang
         called(store, key, "append", "-c", "other", "and on")
         exported, verified = shown(store, key)
         assert exported == before
-        assert json.loads(verified)["whole"] is True
+        assert all(one["verified"] == one["nodes"] for one in json.loads(verified)["conversations"])
         is_encrypted = b"format 2" in (store / "FORMAT").read_bytes()
         assert is_encrypted == bool(called(store, tmp_path / "none", "list", check=False).returncode)
         left = in_clear(store)
@@ -92,7 +92,8 @@ def test_an_erased_message_of_an_encrypted_store_is_in_no_file_and_another_store
     for store in stores:
         filled(store, key)
         called(store, key, "encrypt")
-    logs = [(store / "log" / "0001.seg").read_bytes() for store in stores]
+    # The image, since zstd writes the lengths of equal records alike.
+    logs = [raw_bytes.image((store / "log" / "0001.seg").read_bytes()) for store in stores]
     pieces = {logs[0][at : at + 16] for at in range(0, len(logs[0]) - 16)}
     pieces = {piece for piece in pieces if piece.count(0) < 2}
     assert not any(logs[1][at : at + 16] in pieces for at in range(len(logs[1]) - 16))
