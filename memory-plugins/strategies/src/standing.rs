@@ -9,6 +9,7 @@ mod lines;
 mod rules;
 mod sentence;
 mod superseded;
+mod values;
 
 use std::ops::Range;
 
@@ -89,6 +90,14 @@ pub struct Standing {
     changes: bool,
     /// Keys of the names in the subject, other than its first word.
     names: Box<[u64]>,
+    /// Keys of the figures that it replaces: "95 cm instead of 92 cm".
+    over_figures: Box<[u64]>,
+    /// Units of its values.
+    units: Box<[u64]>,
+    /// The unit of a value that is stated without its matter, 0 for any: "2pm it is."
+    bare_unit: Option<u64>,
+    /// True for leave to do something again, which ends a ban and no other rule: "You can use emojis again."
+    permits: bool,
     /// True if the statement takes back whatever was said shortly before: "scratch that".
     takes_back: bool,
     /// True for a decision in the place of an earlier one that it does not name: "Let's switch to Redis."
@@ -333,6 +342,14 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     if announcing::is_reported(sentence) {
         return None;
     }
+    let bare_unit = values::bare_unit(sentence);
+    let bare = || bare_unit.and_then(|_| change(text, sentence, &sentence.words));
+    let said = stated(text, sentence, speaker).or_else(bare)?;
+    Some(Standing { units: values::units(&sentence.words).into(), bare_unit, ..said })
+}
+
+/// The statement of a sentence.
+fn stated(text: &str, sentence: &Sentence<'_>, speaker: Speaker) -> Option<Standing> {
     if speaker == Speaker::User
         && let Some(order) = &rules::order(sentence)
     {
@@ -367,6 +384,10 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     let allowed = announcing::allowed(sentence);
     if !allowed.is_empty() {
         return Some(Standing { over: allowed.into(), ..change(text, sentence, &sentence.words)? });
+    }
+    let permitted = announcing::permitted(sentence);
+    if !permitted.is_empty() {
+        return Some(Standing { over: permitted.into(), permits: true, ..change(text, sentence, &sentence.words)? });
     }
     let announced = announcing::announced(sentence);
     let is_meant =
@@ -430,7 +451,8 @@ fn statement(
     let corrects = kind == StandingKind::Decision && announcing::corrects(sentence);
     let is_name = |word: &&Word<'_>| word.at > 0 && matches!(word.form, Form::Capital | Form::Identifier);
     let names = named.iter().filter(is_name).filter(|word| is_of_subject(word)).map(|word| word.key).collect();
-    Some(Standing { changes: standing.changes || corrects, names, ..standing })
+    let over_figures = announcing::replaced_figures(sentence).into();
+    Some(Standing { changes: standing.changes || corrects, names, over_figures, ..standing })
 }
 
 /// A decision for a date, with the sentence behind it that names the subject: "26 May it is. Final launch date."
@@ -489,7 +511,8 @@ fn doubt(text: &str, sentence: &Sentence<'_>) -> Option<Standing> {
 fn change(text: &str, sentence: &Sentence<'_>, words: &[Word<'_>]) -> Option<Standing> {
     let end = sentence.text.len();
     let (terms, keys) = ([subject(words), things(words)], [sentence.keys.as_slice(); 2]);
-    build(StandingKind::Revocation, offset(text, sentence.text), end, terms, keys)
+    let change = build(StandingKind::Revocation, offset(text, sentence.text), end, terms, keys)?;
+    Some(Standing { over_figures: announcing::replaced_figures(sentence).into(), ..change })
 }
 
 /// Keys of the words that denote the subject, in order.
@@ -537,6 +560,10 @@ fn build(
         confirmed: announcing::confirmed(all).into(),
         restored: announcing::restored(all).into(),
         changes: kind == StandingKind::Revocation || announcing::changes(all),
+        over_figures: Box::default(),
+        units: Box::default(),
+        bare_unit: None,
+        permits: false,
         takes_back: announcing::takes_back(all),
         turns: false,
         negates: announcing::negates(inside),

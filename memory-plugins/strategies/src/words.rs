@@ -262,6 +262,7 @@ mod tests {
     fn forms_of_a_word_share_a_key() {
         assert_eq!(key("Decisions"), key("decision"));
         assert_eq!(key("Maya's"), key("maya"));
+        assert_eq!(key("DOIs"), key("DOI"));
         assert_eq!(key("ÉCLAIR"), key("éclair"));
         assert_ne!(key("class"), key("clas"));
         assert_ne!(key("this"), key("thi"));

@@ -7,6 +7,7 @@ use crate::{
     cues::has_negation,
     goal::is_of_date,
     phrases::{Phrases, phrase_lists, word_lists},
+    spoken::asks,
     terms::is_common,
     words::{Form, KeySet, Word, key},
 };
@@ -155,6 +156,9 @@ phrase_lists! {
         drop the rule | ignore that rule | ignore the rule | ignore this rule | scrap that rule | scrap the rule | \
         scratch that rule | cancel that rule | never mind that rule | never mind the rule | forget that instruction | \
         ignore that instruction | drop that instruction | vergiss die regel | vergiss diese regel";
+    /// Beginnings of leave to do something again: "You can use emojis again."
+    PERMITS = "you can | you may | you could | you're allowed to | you are allowed to | you're free to | feel free to | use | \
+        du kannst | du darfst | ihr könnt | ihr dürft";
     /// Endings of what need not be done any more.
     LEFT = "wieder lassen | jetzt lassen | bleiben lassen";
     /// Beginnings of what is to be kept in mind.
@@ -321,6 +325,33 @@ pub(super) fn allowed(sentence: &Sentence<'_>) -> Vec<u64> {
     let Some(verb) = keys.iter().position(|of| [key("are"), key("is")].contains(of)) else { return Vec::new() };
     let allows = is(verb + 1, &ALLOWED) && is(verb + 2, &AGAIN) && keys.len() == verb + 3;
     if allows { keys.get(..verb).unwrap_or_default().to_vec() } else { Vec::new() }
+}
+
+/// Keys of the words of what a sentence permits again: "You can use emojis again.", "Du darfst wieder Emojis nutzen."
+pub(super) fn permitted(sentence: &Sentence<'_>) -> Vec<u64> {
+    let (words, keys) = (&sentence.words, &sentence.keys);
+    let begin = keys.iter().position(|word| !BEFORE_CONDITIONS.contains(word)).unwrap_or(0);
+    let longest = PERMITS.at(keys.get(begin..).unwrap_or_default()).map(|(length, ())| length).max();
+    let Some(from) = longest.map(|length| begin + length).filter(|_| !asks(sentence.text)) else { return Vec::new() };
+    let comma = words.iter().skip(from).position(|word| sentence.is_after_comma(word));
+    let clause = keys.get(from..comma.map_or(keys.len(), |comma| from + comma)).unwrap_or_default();
+    let is_again = clause.last().is_some_and(|last| AGAIN.contains(last)) || clause.first() == Some(&key("wieder"));
+    if is_again { clause.to_vec() } else { Vec::new() }
+}
+
+/// Keys of the figures that another one replaces: "95 cm instead of 92 cm", "45, not 30".
+pub(super) fn replaced_figures(sentence: &Sentence<'_>) -> Vec<u64> {
+    let Sentence { words, keys, .. } = sentence;
+    let is_replaced = |at: &usize| {
+        let before = keys.get(..*at).unwrap_or_default();
+        let is_not = before.last() == Some(&key("not")) && *at > 1;
+        before.ends_with(&[key("instead"), key("of")])
+            || before.ends_with(&[key("rather"), key("than")])
+            || before.last().is_some_and(|last| [key("statt"), key("anstatt")].contains(last))
+            || is_not && words.get(at - 1).is_some_and(|not| sentence.is_after_comma(not))
+    };
+    let figures = words.iter().enumerate().filter(|(at, word)| word.form == Form::Figure && is_replaced(at));
+    figures.map(|(_, word)| word.key).collect()
 }
 
 /// Keys of the things that still stand, behind phrases like "stay with".

@@ -21,7 +21,7 @@ phrase_lists! {
         i've chosen | i have chosen | we've chosen | we have chosen | i opted | we opted | we stay with | \
         we're staying with | we'll stay with | we stick with | we're sticking with | we'll stick with | we change it | \
         let's change it | i switched to | we switched to | we're switching to | let's switch to | we're moving to | \
-        we'll switch to | we've gone for | we have gone for | i've gone for | we're going for | i'm going for | \
+        we'll switch to | we switch to | we are switching to | i'm switching to | we've gone for | we have gone for | i've gone for | we're going for | i'm going for | \
         wir gehen doch auf | gehen wir doch auf | wir wechseln auf | wir wechseln zu | wir nehmen doch | \
         we signed off on | the decision is | the final decision is | i made up my mind on | it was decided | wir haben beschlossen | \
         wir haben entschieden | wir haben uns entschieden | ich habe entschieden | ich habe mich entschieden | \
@@ -38,7 +38,10 @@ phrase_lists! {
     /// Verbs between a new thing and the old one.
     REPLACES = "replaces | is replaced by | are replaced by | will be replaced by | ersetzt";
     /// Phrases at the beginning of a sentence that change something.
-    CHANGED = "change it to | change that to | make that | let's make it | make it | back to | doch | zurück zu";
+    CHANGED = "change it to | change that to | make that | let's make it | make it | we make it | we'll make it | \
+        i make it | i'll make it | back to | doch | zurück zu";
+    /// Phrases that set a value, behind which "to" or "at" and the value follow: "Let's set the height to 92 cm."
+    SETS = "let's set | we'll set | we set | let's fix | let's cap | let's limit | wir setzen | setzen wir";
     /// Endings of a sentence that decides on what it names: "Yes, steam oven, decided."
     SETTLED = "decided | settled | taken | we decided | that's decided | that's settled | beschlossen | abgemacht";
     /// Endings of a sentence that keeps or ends what it names: "OK, nginx stays."
@@ -69,7 +72,7 @@ phrase_lists! {
     NOW = "i'm going with | we're going with | we are going with | we'll go with | let's go with | i'll go with | \
         we're going for | i'm going for | we're taking";
     /// Phrases of the choice of a thing.
-    CHOICES = "call it | go with | going with | went with | gone with | gone for | going for | it is | we use | let's use | we'll use | we take | \
+    CHOICES = "decided to use | decided to take | decided to go | call it | go with | going with | went with | gone with | gone for | going for | it is | we use | let's use | we'll use | we take | \
         we'll take | we're taking | let's take | chose | chosen | opted | settled on | nehmen | entschieden | switch to | switching to | \
         doch";
     /// Phrases before what was chosen, with "entschieden" behind it.
@@ -77,7 +80,7 @@ phrase_lists! {
     /// Phrases before a reason, which is no subject.
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
     /// Phrases of a choice in the place of an earlier one, which may be left unnamed.
-    TURNS = "switch to | switching to | after all | dann doch | also doch | gone for | gehen doch | nehmen doch | gehen wir doch | nehmen wir doch";
+    TURNS = "actually let's | actually we'll | actually we | actually i'll | switch to | switching to | after all | dann doch | also doch | gone for | gehen doch | nehmen doch | gehen wir doch | nehmen wir doch";
     /// Phrases that put something in the place of another thing.
     INSTEAD = "instead | instead of | rather than | statt | anstatt | stattdessen";
     /// Phrases before the old thing of a switch.
@@ -109,6 +112,8 @@ word_lists! {
         something anything everything nothing maybe perhaps probably vielleicht eventuell wahrscheinlich";
     /// Words between a phrase and its content: "We decided that", "We agreed on".
     LEADS_ON = "to on that for against";
+    /// Words before a value: "set the height to 92 cm".
+    BEFORE_VALUES = "to at auf";
     /// Words between a comma or the beginning, and the phrase: "so we use", "okay, then we use".
     LEADS = "and so then but okay ok yes fine alright agreed well actually hmm now also und also dann";
     /// Words at the beginning of an agreement: "Agreed, REST then.", "OK, Friday then."
@@ -133,7 +138,7 @@ word_lists! {
     /// Places of a vehicle, to which a move decides nothing.
     PLACES = "platform gate terminal track gleis";
     /// Words of a sentence that only judges.
-    JUDGES = "is are was were costs cost has have had ist sind war";
+    JUDGES = "is are was were costs cost has have had wants want needs need ist sind war";
     /// Words of people who decide: "We do dark blue instead of sage."
     DECIDERS = "we we're we'll we've let's i i'll i'm wir nehmen";
     /// Words that an agreement on a thing does not have: "Okay, see you then."
@@ -161,8 +166,12 @@ pub(super) fn decided(sentence: &Sentence<'_>) -> Option<Range<usize>> {
     if UNSURE.are_in(&sentence.keys) || is_story {
         return None;
     }
-    let is_settled =
-        agrees(sentence) || corrects_value(sentence) || replaces(sentence) || moves(sentence) || settles(sentence);
+    let is_settled = agrees(sentence)
+        || corrects_value(sentence)
+        || replaces(sentence)
+        || moves(sentence)
+        || settles(sentence)
+        || sets(sentence);
     if !asks(sentence.text) && is_settled {
         return sentence.whole();
     }
@@ -441,7 +450,8 @@ pub(super) fn answers(sentence: &Sentence<'_>) -> usize {
 /// induction."
 pub(super) fn restates(sentence: &Sentence<'_>) -> bool {
     let (words, keys) = (&sentence.words, &sentence.keys);
-    if asks(sentence.text) || HEDGES_OF_CHANGE.are_in(keys) {
+    // "Damn, Kaiser cancelled." names nothing instead.
+    if asks(sentence.text) || HEDGES_OF_CHANGE.are_in(keys) || announcing::cancels(keys) {
         return false;
     }
     let names = |words: &[Word<'_>]| words.iter().any(|word| !is_common(word));
@@ -466,11 +476,28 @@ fn replaces(sentence: &Sentence<'_>) -> bool {
         let comma = words.iter().skip(at + length).position(|word| sentence.is_after_comma(word));
         let behind = comma.and_then(|comma| words.get(at + length + comma..)).unwrap_or_default();
         let tells = behind.iter().any(|word| TELLS.contains(&word.key) && !PEOPLE.contains(&word.key));
-        return behind.len() <= REPLACEMENT && !tells && behind.iter().any(is_name);
+        // "On second thought gas is a bad idea, the utility wants 2,500" gives a reason, and a rule is no choice.
+        let begins = behind
+            .first()
+            .is_some_and(|first| is_name(first) || DECIDERS.contains(&first.key) || ["a", "an"].contains(&first.text));
+        let is_of_rule = announcing::ends_rule(&sentence.keys);
+        return behind.len() <= REPLACEMENT && begins && !is_of_rule && !tells && behind.iter().any(is_name);
     }
     let Some((at, length)) = sentence.find(&REPLACES) else { return false };
     let before = at.checked_sub(1).and_then(|before| words.get(before));
     !is_doubtful(sentence, at) && before.is_some_and(is_name) && words.get(at + length).is_some_and(is_name)
+}
+
+/// True if a value is set: "Let's set the worktop height to 92 cm."
+fn sets(sentence: &Sentence<'_>) -> bool {
+    /// Most words of the thing before the value.
+    const THING: usize = 6;
+    let Some((at, length)) = sentence.find(&SETS).filter(|(at, _)| begins_clause(sentence, *at)) else { return false };
+    let thing = sentence.words.iter().enumerate().skip(at + length).take(THING);
+    let value = |(at, word): (usize, &Word<'_>)| {
+        BEFORE_VALUES.contains(&word.key) && sentence.words.get(at + 1).is_some_and(|next| next.form == Form::Figure)
+    };
+    !is_doubtful(sentence, at) && thing.skip(1).any(value)
 }
 
 /// True if a date or another value is moved: "The launch is postponed to 3 May.", "The release moves to the 14th."

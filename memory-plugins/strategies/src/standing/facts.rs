@@ -49,6 +49,8 @@ word_lists! {
     CALLED = "called named";
     /// Things that are due or given: "Our budget is 400 euros."
     GIVEN = "deadline budget frist abgabetermin";
+    /// Verbs of a change of such a thing: "Budget changed: we now have 22,000 euros."
+    CHANGED = "changed grew rose dropped raised increased reduced cut extended moved shifted";
     /// First words of a sentence about such a thing.
     ARTICLES = "the our my die der das unser unsere mein meine deadline budget";
     /// Units of a time from now.
@@ -136,6 +138,11 @@ pub(super) fn remembered(sentence: &Sentence<'_>) -> Option<(usize, u64)> {
 /// "I got an extension, new deadline 31 October!"
 fn given_briefly(sentence: &Sentence<'_>) -> Option<(usize, u64)> {
     let given = sentence.keys.iter().position(|word| GIVEN.contains(word))?;
+    let is_changed = sentence.keys.get(given + 1).is_some_and(|verb| CHANGED.contains(verb))
+        && sentence.keys.get(..given)?.iter().all(|word| ARTICLES.contains(word));
+    if is_changed && sentence.words.iter().any(is_date) {
+        return sentence.keys.get(given).map(|word| (0, *word));
+    }
     let begin = given - usize::from(given > 0 && sentence.keys.get(given - 1) == Some(&key("new")));
     let value = sentence.words.iter().skip(given + 1).take(2);
     let is_stated = decisions::begins_clause(sentence, begin) && value.clone().any(is_date);

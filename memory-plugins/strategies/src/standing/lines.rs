@@ -185,7 +185,11 @@ impl StandingLines {
             // "Scratch that" names nothing, so only the last statement is meant.
             let last = if over.is_empty() || line.standing.ends_rule { self.taken_back_by(&line) } else { None };
             let over: Vec<_> = over.into_iter().chain(last).collect();
-            let doubted = if over.is_empty() { self.put_in_doubt_by(&line) } else { Vec::new() };
+            let doubted = if over.is_empty() {
+                self.put_in_doubt_by(&line).into_iter().chain(self.revalued_by(&line)).collect()
+            } else {
+                Vec::new()
+            };
             if over.iter().any(|place| self.at(*place).is_some_and(|older| line.settles(older))) {
                 line.standing.kind = StandingKind::Decision;
             }
@@ -247,6 +251,20 @@ impl StandingLines {
             older.replaced.is_none() && older.standing.chooses && is_before
         };
         older.filter(|(_, older)| is_choice(older)).map(|(place, _)| place).collect()
+    }
+
+    /// Chunk and place of the last statement with a value, if a line states one of that unit and no matter.
+    fn revalued_by(&self, line: &StandingLine) -> Option<(usize, usize)> {
+        let unit = line.standing.bare_unit?;
+        let mut older = self.places().rev().skip_while(|(_, other)| other.node >= line.node).take(COMPARED);
+        let may_have_it = |older: &StandingLine| {
+            let is_kind = matches!(older.standing.kind, StandingKind::Decision | StandingKind::Fact);
+            let is_unit = unit == 0 && !older.standing.units.is_empty() || older.standing.units.contains(&unit);
+            let is_near = line.node.get() - older.node.get() <= if unit > 0 { FAR } else { NEAR };
+            is_kind && is_unit && is_near
+        };
+        let found = older.find(|(_, older)| may_have_it(older));
+        found.filter(|(_, older)| older.replaced.is_none()).map(|(place, _)| place)
     }
 
     /// Chunks and places of the statements that had ended what a line restores.
@@ -482,9 +500,17 @@ fn replaces(newer: &StandingLine, older: &StandingLine, is_own: bool) -> bool {
     if is_spoken_again && old.kind == StandingKind::Instruction {
         return true;
     }
+    if new.permits && !(old.kind == StandingKind::Instruction && old.negates) {
+        return false;
+    }
     let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference | StandingKind::Fact);
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
+    }
+    // "We make it 95 cm instead of 92 cm."
+    let is_value_over = new.over_figures.iter().any(|figure| old.terms.contains(figure));
+    if may_be_over && is_value_over && newer.node.get() - older.node.get() <= FAR {
+        return true;
     }
     // A change may name its subject anywhere in its sentence; the longer the older statement, the more of its words.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();

@@ -96,6 +96,8 @@ fn may_go_on(text: &[u8], joint: usize) -> bool {
 /// True if the final s of a word is excluded from its key.
 pub(super) fn ends_in_plural(word: &[u8]) -> bool {
     match word {
+        // "URLs", "DOIs"
+        [.., b'A'..=b'Z', b's'] => word.len() > 2,
         [.., before, b's' | b'S'] => word.len() > 3 && !matches!(before | 0x20, b's' | b'u' | b'i' | b'\''),
         _ => false,
     }
