@@ -35,7 +35,7 @@ fn entry_of(change: &NoteChange) -> Option<EntryId> {
 /// A recorded entry.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedEntry {
-    pub(super) id: EntryId,
+    pub(crate) id: EntryId,
     /// The last note that holds the entry.
     pub(super) note: NoteId,
     pub(super) kind: EntryKind,

@@ -51,7 +51,7 @@ pub(super) async fn mentioned(
     for (place, state) in states.enumerate() {
         let title = match state.own_title() {
             Some(title) => Some(title.to_owned()),
-            None if place < DERIVED => title::title(&*parts.store, &state).await?.map(|title| title.text),
+            None if place < DERIVED => title::title(parts, &state).await?.map(|title| title.text),
             None => None,
         };
         known.push(Titled { state, title });

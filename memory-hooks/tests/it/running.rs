@@ -11,7 +11,7 @@ use memory_core::{
     port::{Store, TokenCounter},
     testing::{ScanRetriever, WordCounter},
 };
-use memory_hooks::{AsOf, PieceKind, Prompt, PromptOptions, RecallUsed};
+use memory_hooks::{AsOf, LedgerRequest, PieceKind, Prompt, PromptOptions, RecallUsed};
 use pollster::block_on;
 
 use crate::support::{World, calls, chat, covered, id, line, nodes_of, results};
@@ -237,7 +237,7 @@ fn a_turn_that_keeps_its_window_reads_a_new_message_once_and_counts_the_window_o
 
 #[test]
 fn every_window_shows_the_users_last_message_word_for_word() {
-    for (budget, steps) in [(400, 0), (600, 0), (600, 30), (900, 60)] {
+    for (budget, steps) in [(250, 0), (250, 2), (400, 0), (600, 0), (600, 30), (900, 60)] {
         let world = World::new();
         world.say(chat(300));
         let asked = "Which of the two ferries did we book for the second week, and who pays for the cabin?";
@@ -249,10 +249,30 @@ fn every_window_shows_the_users_last_message_word_for_word() {
             }
             let prompt = block_on(world.talk.turn(&PromptOptions::new(budget))).unwrap();
             let text = prompt.text();
-            assert!(text.contains(&format!("{asked} It is round {round}.")), "{budget} {steps}: {text}");
-            assert!(prompt.tokens <= budget);
+            let whole = if budget < 400 { asked[..50].to_owned() } else { format!("{asked} It is round {round}.") };
+            assert_eq!(text.matches(&whole).count(), 1, "{budget} {steps}: {text}");
+            assert!(prompt.tokens <= budget && prompt.view.is_some(), "{:?}", prompt.notices);
         }
     }
+}
+
+#[test]
+fn a_window_that_states_a_rule_is_made_anew_when_the_rule_ends() {
+    let states = |world: &World, rule: &str| {
+        let prompt = block_on(world.talk.turn(&PromptOptions::new(900))).unwrap();
+        let stated = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing);
+        stated.map(|piece| piece.text.clone()).collect::<String>().contains(rule)
+    };
+    let world = World::new();
+    world.say([Message::user("Never use emojis. Always answer in metric units, please.")]);
+    world.say(chat(80));
+    assert!(states(&world, "Never use emojis.") && states(&world, "metric units"));
+    world.say([Message::user("You can use emojis again, I changed my mind about that.")]);
+    assert!(!states(&world, "Never use emojis.") && states(&world, "metric units"));
+    let rules = block_on(world.talk.ledger(&LedgerRequest::default())).unwrap().entries;
+    let metric = rules.iter().find(|entry| entry.text.contains("metric")).unwrap();
+    block_on(world.talk.disable_entry(metric.id)).unwrap();
+    assert!(!states(&world, "metric units"));
 }
 
 /// A pasted log, which no window can show whole.

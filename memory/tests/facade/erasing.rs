@@ -15,7 +15,7 @@ use memory::{
 };
 use pollster::block_on;
 
-use crate::support::Dir;
+use crate::support::{Dir, embedded};
 
 const SECRET: &str = "My passport has the number XK4471203 and expires in March";
 
@@ -239,6 +239,55 @@ fn the_window_of_a_running_agent_loses_what_is_erased() {
     let prompt = block_on(talk.turn(&options)).unwrap();
     assert!(!prompt.text().contains(SECRET) && prompt.text().contains("[erased]"), "{}", prompt.text());
     assert_eq!(holding(&dir.store(), "XK4471203"), Vec::<String>::new(), "and it is not recorded again");
+}
+
+#[test]
+fn what_is_erased_before_it_is_embedded_stops_no_index() {
+    let dir = Dir::new();
+    let said = ["train one", "train two", "train three"];
+    let memory = dir.words().open().unwrap();
+    let talk = memory.conversation("trip").unwrap();
+    said.iter().for_each(|text| drop(block_on(talk.append(Message::user(*text))).unwrap()));
+    let request = EraseRequest::Nodes { conversation: talk.id().clone(), nodes: runs(&[(2, 2)]) };
+    let plan = block_on(memory.plan_erasure(request)).unwrap();
+    block_on(memory.erase(plan, EraseOptions::default())).unwrap();
+    drop((talk, memory));
+    let memory = dir.meaning().open().unwrap();
+    block_on(memory.conversation("trip").unwrap().index()).unwrap();
+    assert_eq!(embedded(&memory, "trip"), 3);
+}
+
+/// Another process, as `memory ask` is each time, begins with the last recorded view.
+#[test]
+fn a_window_over_an_erased_summary_is_made_anew_and_shows_every_message() {
+    let dir = Dir::new();
+    let options = memory::PromptOptions::new(900);
+    let ask = || {
+        let memory = dir.meaning().open().unwrap();
+        let talk = memory.conversation("trip").unwrap();
+        block_on(talk.append(Message::user("And now?"))).unwrap();
+        block_on(talk.turn(&options)).unwrap()
+    };
+    let memory = dir.meaning().open().unwrap();
+    let long = memory.conversation("trip").unwrap();
+    for number in 1..=120 {
+        let text = format!("Note {number}: the ferry leaves at {}:15 and the garden needs rain.", number % 24);
+        block_on(long.append(Message::user(text))).unwrap();
+    }
+    drop((long, memory));
+    let covered = |prompt: &memory::Prompt| {
+        let history = prompt.pieces.iter().filter(|piece| piece.kind.is_history());
+        NodeRange::merge(history.filter_map(|piece| piece.nodes).collect())
+    };
+    assert_eq!(covered(&ask()), runs(&[(1, 121)]));
+    let memory = dir.meaning().open().unwrap();
+    let request = EraseRequest::Nodes { conversation: "trip".parse().unwrap(), nodes: runs(&[(20, 21)]) };
+    let plan = block_on(memory.plan_erasure(request)).unwrap();
+    block_on(memory.erase(plan, EraseOptions::default())).unwrap();
+    drop(memory);
+    let prompt = ask();
+    assert_eq!(covered(&prompt), runs(&[(1, 122)]), "{}", prompt.text());
+    assert!(prompt.view.is_some(), "{:?}", prompt.notices);
 }
 
 #[test]

@@ -88,7 +88,8 @@ impl Assembly<'_> {
         // recall run again.
         loop {
             let mut losses = history.losses.clone();
-            let (mut pinned, mut spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
+            let (mut pinned, mut spent) =
+                self.pinned_within(self.asked(), room, &history.verbatim, &mut losses).await?;
             let shown: Vec<_> = pinned.iter().map(|part| part.nodes).chain(history.verbatim.iter().copied()).collect();
             let (opened, more) = self.judged_within(judged, (room - spent) / 2, &shown, &mut losses).await?;
             pinned.extend(opened);
@@ -186,18 +187,18 @@ impl Assembly<'_> {
         }
     }
 
-    /// The user's last message where a long run of steps follows it, and the turns of pinned messages: those that the
+    /// The message that was asked, and the turns of pinned messages: those that the
     /// history does not show verbatim, newest first, as many as fit into `room`, and their cost. Turns stay whole, since
     /// a call is not shown without its results. They are not restored in place, since everything merged with them would
     /// be restored too.
     pub(super) async fn pinned_within(
         &self,
+        asked: Option<NodeId>,
         room: u32,
         shown: &[NodeRange],
         losses: &mut Losses,
     ) -> Result<(Vec<Part>, u32), MemoryError> {
         let tree = &self.snapshot.tree;
-        let asked = self.asked();
         let pinned = tree.pinned().rev().filter_map(|node| tree.turn_of(node));
         let mut turns: Vec<_> = asked.map(NodeRange::single).into_iter().chain(pinned).collect();
         turns.dedup();

@@ -1,6 +1,9 @@
 //! The prompt of an agent that runs turn by turn: it keeps what it showed, so that a provider's cache can be read.
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
 
 use memory_core::{
     ConversationId, Node, NodeId, NodeRange, ViewId,
@@ -11,7 +14,7 @@ use memory_core::{
 
 use super::Assembly;
 use crate::{
-    MemoryError, RecallUsed,
+    EntryId, MemoryError, RecallUsed,
     learned::Learned,
     parts::Parts,
     prompt::{PieceKind, Prompt, PromptOptions, learning, media, options::share_of, past::rebuild},
@@ -80,6 +83,13 @@ pub(crate) async fn aside(
     Ok(running.finish(prompt).await)
 }
 
+/// Form in which a window shows the last message of the user.
+enum Asked {
+    Absent,
+    Cut,
+    Whole,
+}
+
 struct Running<'a> {
     assembly: Assembly<'a>,
     notices: Vec<Notice>,
@@ -138,7 +148,9 @@ impl<'a> Running<'a> {
 
     /// The current window and its tokens: the last one with the messages since, or a new one if that does not fit.
     async fn next(&mut self) -> Result<(Window, u32), MemoryError> {
-        if let Some(kept) = self.kept().await? {
+        if let Some(kept) = self.kept().await?
+            && self.holds(&kept).await?
+        {
             let window = self.grown(kept).await?;
             let (window, tokens) = self.asking(window).await?;
             if tokens <= self.assembly.options.budget {
@@ -177,9 +189,10 @@ impl<'a> Running<'a> {
             layout.is_some_and(Layout::is_running) && view.body.question.is_empty()
         };
         let Some(view) = views.into_iter().rfind(is_turn) else { return Ok(None) };
+        let is_outdated = |notice: &Notice| matches!(notice, Notice::ViewDisabled { .. } | Notice::ViewErased);
         match rebuild(parts, conversation, view).await {
-            // A record shows what is disabled now, and a window must not.
-            Ok(prompt) if prompt.notices.iter().any(|notice| matches!(notice, Notice::ViewDisabled { .. })) => Ok(None),
+            // A record shows what is disabled now, and leaves out what an erased summary stood for.
+            Ok(prompt) if prompt.notices.iter().any(is_outdated) => Ok(None),
             Ok(prompt) => {
                 let erased = self.assembly.snapshot.tree.erased_runs(prompt.nodes);
                 Ok(Some(Window { erased, ..window_of(&prompt) }))
@@ -188,6 +201,32 @@ impl<'a> Running<'a> {
             Err(MemoryError::View(_)) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// True if all rules and entries that a window states hold, after the messages since, too.
+    async fn holds(&mut self, window: &Window) -> Result<bool, MemoryError> {
+        let stated = |part: &&Part| matches!(part.kind, PieceKind::Standing | PieceKind::Entry);
+        let mut stated = window.shown.iter().filter(stated).peekable();
+        if stated.peek().is_none() {
+            return Ok(true);
+        }
+        let Assembly { parts, conversation, snapshot, tail, .. } = &self.assembly;
+        let lines = learning::learned(parts, conversation, snapshot).await?.lines;
+        let recorded = self.assembly.recorded().await?;
+        let entries: BTreeSet<_> = recorded.holding(&lines, snapshot, tail.now).map(|entry| entry.id).collect();
+        Ok(stated.all(|part| match &part.body {
+            Body::Entry { entry, .. } => entries.contains(&entry.id),
+            Body::Excerpt { node, bytes, .. } => {
+                let text = node.message.text();
+                let of_message = lines.from(node.id).take_while(|line| line.node == node.id);
+                let mut shown = of_message.filter(|line| bytes.contains(&(line.standing.at as usize)));
+                shown.all(|line| {
+                    let id = EntryId::Said { node: node.id, sentence: line.standing.sentence(&text) };
+                    line.first_replaced_by().is_none() && !recorded.hides(id)
+                })
+            }
+            _ => true,
+        }))
     }
 
     /// A window with the messages since, verbatim.
@@ -305,15 +344,11 @@ impl<'a> Running<'a> {
                 let first = window.shown.iter().position(|part| part.kind == PieceKind::Message);
                 first.unwrap_or(window.shown.len())
             };
-            if let Some(asked) = self.unshown_question(&window).await? {
-                let at = history(&window);
-                window.shown.insert(at, asked);
-                if self.tokens(&window) > budget {
-                    window.shown.remove(at);
-                }
-            }
             let (room, mut losses) = (budget.saturating_sub(self.tokens(&window)), Losses::default());
-            let (mut pinned, _) = self.assembly.pinned_within(room, &visible(&window.shown), &mut losses).await?;
+            // An agent cannot answer without the words, which a summary may stand for.
+            let asked = self.assembly.snapshot.tree.last_prompt();
+            let shown = visible(&window.shown);
+            let (mut pinned, _) = self.assembly.pinned_within(asked, room, &shown, &mut losses).await?;
             self.note(&losses);
             pinned.iter_mut().for_each(|part| self.cut_part(part, window.longest_result));
             pinned.sort_by_key(|part| part.nodes);
@@ -340,10 +375,12 @@ impl<'a> Running<'a> {
         let (mut refused, mut without) = (None, None);
         for budget in [first, with_asked, wider, budget] {
             match self.view_within(budget).await {
-                Ok(window) if self.shows_question(&window) => return Ok(window),
-                // A message that no window shows whole has as much of the budget as it can.
-                Ok(window) if without.is_none() || self.cuts_question(&window) => without = Some(window),
-                Ok(_) => {}
+                Ok(window) => match self.question_in(&window) {
+                    Asked::Whole => return Ok(window),
+                    // A message that no window shows whole has as much of the budget as it can.
+                    Asked::Cut => without = Some(window),
+                    Asked::Absent => without = without.or(Some(window)),
+                },
                 Err(MemoryError::Plan(error)) => refused = Some(error),
                 Err(error) => return Err(error),
             }
@@ -351,31 +388,17 @@ impl<'a> Running<'a> {
         without.ok_or_else(|| refused.unwrap_or(PlanError::BudgetTooSmall { needed: u32::MAX, budget }).into())
     }
 
-    /// True if a window shows a part of the last message of the user.
-    fn cuts_question(&self, window: &Window) -> bool {
-        let asked = self.assembly.snapshot.tree.last_prompt();
-        asked.is_some_and(|asked| visible(&window.shown).iter().any(|run| run.contains(asked)))
-    }
-
-    /// True if a window shows the last message of the user whole, or an end of so many steps that it is added to them.
-    fn shows_question(&self, window: &Window) -> bool {
+    /// How a window shows the last message of the user, which is added to an end of many steps.
+    fn question_in(&self, window: &Window) -> Asked {
         let tree = &self.assembly.snapshot.tree;
-        let Some(asked) = tree.last_prompt() else { return true };
-        let is_whole = window.longest_result.is_none_or(|most| tree.node(asked).is_none_or(|node| node.tokens <= most));
-        is_whole && (self.assembly.asked().is_some() || visible(&window.shown).iter().any(|run| run.contains(asked)))
-    }
-
-    /// The last message of the user, if a window has it in a summary: an agent cannot answer without its words.
-    async fn unshown_question(&self, window: &Window) -> Result<Option<Part>, MemoryError> {
-        let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
-        let Some(asked) = snapshot.tree.last_prompt() else { return Ok(None) };
-        if visible(&window.shown).iter().any(|run| run.contains(asked)) {
-            return Ok(None);
+        let Some(asked) = tree.last_prompt() else { return Asked::Whole };
+        let is_shown = visible(&window.shown).iter().any(|run| run.contains(asked));
+        let is_cut = window.longest_result.is_some_and(|most| tree.node(asked).is_some_and(|node| node.tokens > most));
+        match is_shown {
+            true if is_cut => Asked::Cut,
+            false if is_cut || self.assembly.asked().is_none() => Asked::Absent,
+            _ => Asked::Whole,
         }
-        let read = parts.store.readable_nodes(conversation, NodeRange::single(asked)).await?;
-        let node = read.nodes.into_iter().find(|node| !node.is_disabled);
-        let node = node.map(|node| self.cut(node, window.longest_result));
-        Ok(node.map(|node| Part::message(PieceKind::Message, node, "the user's last message".to_owned())))
     }
 
     async fn view_within(&mut self, budget: u32) -> Result<Window, MemoryError> {
@@ -444,13 +467,13 @@ fn recalled_nodes(parts: &[Part]) -> Vec<NodeRange> {
     parts.iter().filter(|part| part.kind == PieceKind::Recalled).map(|part| part.nodes).collect()
 }
 
-/// The last message of the user in the history that begins a prompt, and its place.
+/// The last message of the user in a window, in its history or beside it, and its place.
 fn last_asking(shown: &[Part]) -> Option<(usize, &Node)> {
-    let asks = |part: &'_ Part| match &part.body {
-        Body::Message(node) => part.kind == PieceKind::Message && node.message.begins_prompt(),
-        _ => false,
+    let asking = |(at, part): (usize, &'_ Part)| match part {
+        Part { body: Body::Message(node), elsewhere: None, .. } if node.message.begins_prompt() => Some((node.id, at)),
+        _ => None,
     };
-    let at = shown.iter().rposition(asks)?;
+    let (_, at) = shown.iter().enumerate().filter_map(asking).max()?;
     match &shown.get(at)?.body {
         Body::Message(node) => Some((at, node)),
         _ => None,
