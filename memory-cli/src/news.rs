@@ -80,8 +80,11 @@ impl News {
     }
 
     /// An erasure that was begun and is not completed.
-    fn erasure_pending(open: &dyn fmt::Display) -> Self {
-        let text = format!("{open}; nothing reads what it covers, but bytes of it may still be in files");
+    fn erasure_pending(open: &dyn fmt::Display, is_recorded: bool) -> Self {
+        let text = match is_recorded {
+            true => format!("{open}; nothing reads what it covers, but bytes of it may still be in files"),
+            false => format!("{open}; what it covers can still be read until then"),
+        };
         Self::new("erasure-pending", text)
     }
 
@@ -151,7 +154,7 @@ pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
 /// opening for writing reports it.
 pub(crate) async fn of_erasure(parts: &Parts, config: &Config) -> Vec<News> {
     let open = erasing::open_erasures(parts, config).await.unwrap_or_default();
-    open.iter().map(|one| News::erasure_pending(one)).collect()
+    open.iter().map(|one| News::erasure_pending(one, one.is_recorded)).collect()
 }
 
 /// The news of a change of the store's encryption that is not complete.
@@ -246,7 +249,7 @@ mod tests {
                 "`trip` goes on for 3 messages after those of the file",
             ),
             (
-                News::erasure_pending(&"erasure 7 waits"),
+                News::erasure_pending(&"erasure 7 waits", true),
                 "erasure-pending",
                 "erasure 7 waits; nothing reads what it covers, but bytes of it may still be in files",
             ),

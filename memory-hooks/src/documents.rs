@@ -27,6 +27,8 @@ pub struct Documents {
     pub(crate) conversation: Conversation,
     /// Conversation in which versions without notes kept these documents, if it is another one.
     earlier: Option<ConversationId>,
+    /// True if no redaction changes the texts.
+    is_own: bool,
     known: Arc<Mutex<Arc<Known>>>,
     /// Texts at the last search.
     searched: Arc<Mutex<Option<Arc<Present>>>>,
@@ -87,7 +89,7 @@ impl Memory {
     #[must_use]
     pub fn documents(&self, id: ConversationId) -> Documents {
         let conversation = self.conversation(id);
-        Documents { conversation, earlier: None, known: Arc::default(), searched: Arc::default() }
+        Documents { conversation, earlier: None, is_own: false, known: Arc::default(), searched: Arc::default() }
     }
 }
 
@@ -104,6 +106,13 @@ impl Documents {
         Self { earlier: Some(earlier), ..self }
     }
 
+    /// The same documents as a program's own, whose texts the memory's [redaction](crate::MemoryBuilder::redaction) leaves
+    /// as they are.
+    #[must_use]
+    pub fn own(self) -> Self {
+        Self { is_own: true, ..self }
+    }
+
     /// Result of `look` at the current documents.
     ///
     /// # Errors
@@ -115,11 +124,12 @@ impl Documents {
         self.call(|this| async move { Ok(look(DocumentsNow(&this.read().await?.documents))) }).await
     }
 
-    /// Makes the change that `decide` returns for the current documents. `decide` is called again if another process
-    /// changed something first, so that every change follows from the state before it. A refusal changes nothing.
+    /// Makes the change that `decide` returns for the current documents, with its text under the memory's
+    /// [redaction](crate::MemoryBuilder::redaction). `decide` is called again if another process changed something first,
+    /// so that every change follows from the state before it. A refusal changes nothing.
     ///
     /// # Errors
-    /// If the store fails, or every attempt lost the race against another process.
+    /// [`MemoryError::Refused`], if the store fails, or every attempt lost the race against another process.
     pub async fn change<T, E>(
         &self,
         decide: impl FnMut(DocumentsNow<'_>) -> Result<(NoteChange, T), E> + Send + 'static,
@@ -143,6 +153,7 @@ impl Documents {
             };
             let (parts, id) = (&self.conversation.parts, &self.conversation.id);
             let last = known.read.get(id).copied().unwrap_or_default();
+            let change = if self.is_own { change } else { redacted(parts, change)? };
             let note = Note::new(NoteId::after(last), parts.clock.now(), change);
             match parts.store.record(id, vec![Event::Note(Box::new(note))]).await {
                 Ok(_) => return Ok(Ok(answer)),
@@ -291,6 +302,15 @@ impl Conversation {
         }
         Err(MemoryError::Contended { tries: TRIES })
     }
+}
+
+/// A change with its text as it is kept. Names stay, since texts are asked for by them.
+fn redacted(parts: &crate::parts::Parts, change: NoteChange) -> Result<NoteChange, MemoryError> {
+    Ok(match change {
+        NoteChange::Write { name, text } => NoteChange::Write { name, text: parts.redacted(text)? },
+        NoteChange::Append { name, text } => NoteChange::Append { name, text: parts.redacted(text)? },
+        change => change,
+    })
 }
 
 /// The state of a conversation, if it exists.

@@ -99,7 +99,7 @@ impl Memory {
             states.truncate(options.limit);
             let mut conversations = Vec::with_capacity(states.len());
             for state in states {
-                let title = title(&**this.store(), &state).await?;
+                let title = title(&this.parts, &state).await?;
                 conversations.push(ListedConversation { state, title });
             }
             Ok(Listing { conversations, more, archived })

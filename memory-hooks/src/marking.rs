@@ -15,7 +15,7 @@ impl Conversation {
     pub async fn title(&self) -> Result<Option<Title>, MemoryError> {
         self.call(|this| async move {
             let state = this.parts.store.conversation(&this.id).await?;
-            title::title(&*this.parts.store, &state).await
+            title::title(&this.parts, &state).await
         })
         .await
     }

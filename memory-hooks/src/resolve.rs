@@ -39,7 +39,7 @@ impl Memory {
                 return found.id(&name);
             }
             for state in spoken().filter(|state| state.own_title().is_none()) {
-                let title = title::title(&**this.store(), state).await?;
+                let title = title::title(&this.parts, state).await?;
                 titled.push(Candidate { id: state.id.clone(), title: title.map(|title| title.text) });
             }
             let same = by_title(&titled, &name, is_same);

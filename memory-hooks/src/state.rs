@@ -182,7 +182,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
         weight: subject.weight,
     };
     Ok(DerivedState {
-        title: title::title(&*parts.store, &state).await?.map(|title| title.redacted(&snapshot.redactor)),
+        title: title::title(parts, &state).await?.map(|title| title.redacted(&snapshot.redactor)),
         tags: state.own_tags(),
         important: state.is_marked(Mark::Important),
         archived: state.is_marked(Mark::Archived),

@@ -4,12 +4,12 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use memory_core::{
     ContentBlock, ConversationId, Message, Node, NodeId, NodeRange, Role,
-    port::{ConversationState, Store},
+    port::{ConversationState, Sensitive},
 };
 
 use memory_strategies::{Subject, Subjects};
 
-use crate::{MemoryError, state::is_model};
+use crate::{MemoryError, ports::Ports, state::is_model};
 
 /// Messages at the beginning of a conversation that its title is derived from.
 pub(crate) const BEGINNING: u64 = 8;
@@ -45,22 +45,32 @@ pub(crate) fn by_last_update(mut states: Vec<ConversationState>) -> Vec<Conversa
 }
 
 /// The title of a conversation: the one that somebody set, or else one derived from its first messages.
-pub(crate) async fn title(store: &dyn Store, state: &ConversationState) -> Result<Option<Title>, MemoryError> {
+pub(crate) async fn title(ports: &Ports, state: &ConversationState) -> Result<Option<Title>, MemoryError> {
     if let Some(title) = state.own_title() {
         return Ok(Some(Title { text: title.to_owned(), is_derived: false }));
     }
-    derived_title(store, &state.id, state.nodes).await
+    derived_title(ports, &state.id, state.nodes).await
 }
 
-async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Result<Option<Title>, MemoryError> {
+/// Messages without private keys and keys of services, which no detector finds in a title that cuts them.
+async fn read(ports: &Ports, id: &ConversationId, run: NodeRange) -> Result<Vec<Node>, MemoryError> {
+    let mut nodes = ports.store.readable_nodes(id, run).await?.nodes;
+    if let Some(detector) = &ports.detector {
+        let masked = |name: Option<&str>, text: &str| detector.masked_in(name, text, &Sensitive::is_key);
+        nodes.iter_mut().for_each(|node| node.message.replace_texts(&masked));
+    }
+    Ok(nodes)
+}
+
+async fn derived_title(ports: &Ports, id: &ConversationId, nodes: u64) -> Result<Option<Title>, MemoryError> {
     let Some(run) = NodeId::new(nodes.min(BEGINNING)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
         return Ok(None);
     };
-    let read = store.readable_nodes(id, run).await?;
-    let text = if nodes > BEGINNING && is_of_people(&read.nodes) {
-        of_people(store, id, nodes).await?
+    let first = read(ports, id, run).await?;
+    let text = if nodes > BEGINNING && is_of_people(&first) {
+        of_people(ports, id, nodes).await?
     } else {
-        of_beginning(&read.nodes)
+        of_beginning(&first)
     };
     Ok(text.map(|text| Title { text, is_derived: true }))
 }
@@ -78,11 +88,11 @@ pub(crate) fn is_of_people<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> boo
 
 /// A title for a talk between people, who make no request: what its opening names, or else the subjects that are spread
 /// over it, or else who speaks and when.
-async fn of_people(store: &dyn Store, id: &ConversationId, nodes: u64) -> Result<Option<String>, MemoryError> {
+async fn of_people(ports: &Ports, id: &ConversationId, nodes: u64) -> Result<Option<String>, MemoryError> {
     let (mut subjects, mut opening, mut speakers, mut first_at) = (Subjects::default(), None, Vec::new(), None);
     for run in windows(nodes) {
-        let read = store.readable_nodes(id, run).await?;
-        let said: Vec<_> = read.nodes.iter().filter(|node| is_said(node)).collect();
+        let of_run = read(ports, id, run).await?;
+        let said: Vec<_> = of_run.iter().filter(|node| is_said(node)).collect();
         let texts: Vec<_> = said.iter().map(|node| words(&node.message)).collect();
         for (node, text) in said.iter().zip(&texts) {
             let speaker = node.message.speaker_or_role();

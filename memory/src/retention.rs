@@ -292,7 +292,7 @@ pub async fn set_policy(
         let text = all.iter().map(|policy| policy.line() + "\n").collect();
         Ok::<_, RetentionError>((NoteChange::Write { name: POLICIES.to_owned(), text }, ()))
     };
-    parts.memory.documents(keeper).change(change).await.map_err(EraseError::from)??;
+    parts.memory.documents(keeper).own().change(change).await.map_err(EraseError::from)??;
     policies(parts, config).await
 }
 

@@ -155,7 +155,13 @@ pub(super) async fn erase(
     }
     let options = EraseOptions::default().by(how.by.clone()).backups(how.backup.clone());
     if plan.is_empty() {
-        let mut done = "nothing to erase";
+        let mut done = match request {
+            // Reads find neither.
+            EraseRequest::Matching(_) => {
+                "nothing to erase; of titles and tags that were replaced, `memory vacuum --seal` removes the bytes"
+            }
+            _ => "nothing to erase",
+        };
         if !how.backup.is_empty() {
             // A backup may hold what was erased before.
             if !how.yes && !is_agreed(output)? {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Access,
-    failure::{Damage, Usage},
+    failure::{Damage, NotFound, Usage},
     globals::Globals,
     open,
 };
@@ -78,6 +78,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             return Err(Usage(shown).into());
         }
         globals.output.note(&shown);
+    }
+    if args.proof && node.is_erased {
+        return Err(NotFound(format!("message {asked} is erased: nothing is left to prove")).into());
     }
     if args.proof {
         let proofs = prove::proofs(&*runtime.store, &id).await?;

@@ -56,6 +56,23 @@ fn a_key_enters_no_summary_and_no_index_and_its_message_is_found_whole() {
     assert!(!holding(Path::new(&store.path("store/log")), KEY).is_empty(), "the log keeps what was said");
 }
 
+/// A title is cut, and no detector knows a part of a key.
+#[test]
+fn a_key_enters_no_title() {
+    let store = Store::new();
+    store.succeed(&[
+        "append",
+        "-c",
+        "talk",
+        &format!("Please use {KEY} for the deploy of the shop and its long tail."),
+    ]);
+    store.succeed(&["append", "-c", "trip", &format!("I decided to remember for the trip to Lisbon: {KEY}")]);
+    for listing in [&["list"][..], &["list", "--json"], &["resume", "trip"], &["show", "--state", "talk"]] {
+        let listed = store.succeed(listing);
+        assert!(!listed.contains(&KEY[..12]), "{listing:?}: {listed}");
+    }
+}
+
 #[test]
 fn personal_data_is_masked_or_refused_as_it_was_asked() {
     let store = Store::new();

@@ -256,7 +256,7 @@ impl Run<'_> {
         while let Some(nodes) = nodes_after(self.through(), last) {
             let read = self.source.whole_nodes(self.conversation, nodes).await?;
             for (run, texts) in batches(nodes, &read) {
-                let batch = self.embed(run, &texts, &read).await?;
+                let batch = self.embed(run, &texts).await?;
                 self.insert(batch).await?;
                 if self.through() < run.first().get() {
                     return Ok(());
@@ -271,13 +271,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Embeds the texts of a run of nodes; lost or rejected nodes get an empty entry.
-    async fn embed(
-        &mut self,
-        run: NodeRange,
-        texts: &[(NodeId, String)],
-        read: &ReadNodes,
-    ) -> Result<Batch, SemanticError> {
+    /// Embeds the texts of a run of nodes; lost, erased or rejected nodes get an empty entry.
+    async fn embed(&mut self, run: NodeRange, texts: &[(NodeId, String)]) -> Result<Batch, SemanticError> {
         // The token index has no gaps.
         let kept = self.vectors.tokens;
         let tokens = kept.filter(|tokens| tokens.index.stats(self.conversation).through + 1 >= run.first().get());
@@ -304,7 +299,8 @@ impl Run<'_> {
                 }
             }
         }
-        read.losses.within(run).flat_map(NodeRange::iter).for_each(|lost| add(lost, Embedded::default()));
+        let is_without = |node: &NodeId| texts.binary_search_by_key(node, |(of, _)| *of).is_err();
+        run.iter().filter(is_without).for_each(|node| add(node, Embedded::default()));
         batch.vectors.sort_by_key(|(node, _)| *node);
         batch.tokens.sort_by_key(|(node, _)| *node);
         Ok(batch)

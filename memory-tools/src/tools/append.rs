@@ -152,6 +152,6 @@ impl Answer for Output {
         let old = self.nodes.len() - self.new;
         let old = if old > 0 { format!(", {old} of them were there already") } else { String::new() };
         let id = memory::text::one_line(&self.conversation);
-        format!("Messages of {id}, on disk: {}{old}.", nodes.join(", "))
+        format!("Messages of {id}: {}{old}.", nodes.join(", "))
     }
 }

@@ -301,7 +301,7 @@ pub(crate) fn keepers(parts: &Parts, config: &Config) -> Result<Vec<(Conversatio
 
 /// The texts of such a conversation.
 pub(super) fn kept(parts: &Parts, keeper: &ConversationId) -> Documents {
-    parts.memory.documents(keeper.clone())
+    parts.memory.documents(keeper.clone()).own()
 }
 
 /// The texts of a directory of all such conversations, by name, with the conversation and its owner.

@@ -66,7 +66,7 @@ pub async fn resume(parts: &Parts, config: &Config) -> Result<Vec<Receipt>, Eras
     failed.map_or(Ok(receipts), Err)
 }
 
-/// An erasure that was begun and is not completed: nothing reads what it covers, but bytes of it may be in files.
+/// An erasure that was begun and is not completed, so that bytes of what it covers may be in files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
@@ -80,6 +80,8 @@ pub struct OpenErasure {
     pub age_seconds: u64,
     /// Number of messages.
     pub messages: u64,
+    /// True if it is recorded in all of its conversations, so that nothing reads what it covers.
+    pub is_recorded: bool,
     /// Directories of the backups that it waits for, because they are not there; empty if the next command that writes
     /// to the store completes it.
     pub waits_for: Vec<PathBuf>,
@@ -110,19 +112,22 @@ impl fmt::Display for OpenErasure {
 /// If the store fails, or a record of what was begun is damaged.
 pub async fn open_erasures(parts: &Parts, config: &Config) -> Result<Vec<OpenErasure>, EraseError> {
     let now = parts.memory.clock().now();
-    let open = begun(parts, config).await?.into_iter().map(|decided| {
+    let open = begun(parts, config).await?.into_iter().map(|decided| -> Result<_, EraseError> {
+        let is_recorded = |target: &ErasureTarget| Ok(parts.log.has_erasure(&target.conversation, decided.id)?);
+        let recorded = decided.targets.iter().map(is_recorded).collect::<Result<Vec<_>, EraseError>>()?;
         let Decided { id, at, options, targets, .. } = decided;
         let is_there = |path: &Path| parts.log.has_backup(path).is_ok_and(|is_one| is_one);
         let is_away = |path: &PathBuf| !is_there(path) || !path.join(FILES_OF_BACKUPS).is_dir();
-        OpenErasure {
+        Ok(OpenErasure {
             id,
             at,
+            is_recorded: recorded.into_iter().all(|is_recorded| is_recorded),
             age_seconds: u64::try_from(now.as_millis().saturating_sub(at.as_millis()) / 1_000).unwrap_or_default(),
             messages: targets.iter().map(|target| target.messages).sum(),
             waits_for: options.backups.into_iter().filter(is_away).collect(),
-        }
+        })
     });
-    Ok(open.collect())
+    open.collect()
 }
 
 /// Gives up a backup that is lost: erasures that wait for it are completed without it, and their receipts say so.

@@ -15,5 +15,6 @@ mod hooks;
 mod ledger;
 mod managers;
 mod reading;
+mod redacting;
 mod sessions;
 mod support;
