@@ -362,7 +362,14 @@ fn an_answer_that_breaks_off_is_kept_and_goes_on_when_asked() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert_eq!(stub.requests().len(), 3, "nothing is asked twice unasked");
-    assert_eq!(messages(&store).len(), 6);
+    let said = messages(&store);
+    assert_eq!(said[2..4], ["user: Now break again.", "assistant: The first half [cut off]"]);
+    assert!(said.len() == 5 && said[4].starts_with("assistant: It is"), "nothing in the user's name: {said:?}");
+    let sent = stub.bodies().pop().unwrap();
+    assert!(
+        sent["messages"].as_array().unwrap().last().unwrap().to_string().contains("Go on where it ended"),
+        "{sent}"
+    );
 }
 
 #[test]

@@ -16,17 +16,16 @@ use crate::{
     terminal::{self, To},
 };
 
-/// Messages that make the model go on with an answer that is not whole, and have it answer again.
-const GO_ON: &str = "Your answer was cut off. Go on where it ended.";
-const ANSWER: &str = "Your answer was empty. Answer the message before it.";
 /// Most earlier messages among which the last exchange is looked for.
 const LOOKED_AT: u64 = 50;
 /// Most characters of the last question.
 const QUESTION: usize = 400;
 /// Most earlier messages that the arrow keys bring back.
 const SAID_BEFORE: u64 = 200;
-/// Line before the answer to a message of an earlier process.
+/// Lines before the answer to a message of an earlier process, and before what follows an answer that is not whole.
 const ASKED_AGAIN: &str = "the last message has no answer: it is asked again; Ctrl-C stops it";
+const GOES_ON: &str = "the model is asked to go on where the answer ended";
+const ANSWERS: &str = "the model is asked to answer the message";
 /// Lines of a chat without a model.
 const NO_MODEL: [&str; 3] = [
     "No chat model is set; !help lists what works without.",
@@ -120,9 +119,8 @@ impl<'a> Session<'a> {
         let last = NodeRange::first_n(state.nodes).map(NodeRange::last);
         let Some(range) = last.map(|last| NodeRange::single(last).widen(SAID_BEFORE, 0)) else { return Ok(Vec::new()) };
         let nodes = self.memory.parts().store.readable_nodes(self.conversation.id(), range).await?.nodes;
-        let is_said =
-            |message: &Message| message.said_as() == Role::User && ![GO_ON, ANSWER].contains(&message.text().as_str());
-        Ok(nodes.iter().filter(|node| is_said(&node.message)).map(|node| node.message.text()).collect())
+        let is_said = |node: &&Node| node.message.said_as() == Role::User;
+        Ok(nodes.iter().filter(is_said).map(|node| node.message.text()).collect())
     }
 
     /// Goes to another conversation.
@@ -151,7 +149,7 @@ impl<'a> Session<'a> {
                     let lines = wrap_after("> ", "  ", &one_line(&shorten(&text, QUESTION)), live::width());
                     lines.iter().try_for_each(|line| self.output.line(line))?;
                 }
-                Role::Assistant if at < answer => {}
+                Role::Assistant if at < answer && Ended::of(&node.message).is_none() => {}
                 Role::Assistant if To::Output.is_terminal() => {
                     let mut streamed = Streamed::new(live::width());
                     let lines = streamed.push(&text) + &streamed.finish();
@@ -223,24 +221,27 @@ impl<'a> Session<'a> {
         let Some(ended) = said.last().and_then(|node| Ended::of(&node.message)) else {
             return Ok(self.print("no message waits for an answer, and the last answer is whole")?);
         };
-        let (note, message) = match ended {
-            Ended::Empty => ("the model is asked to answer the message", ANSWER),
-            _ => ("the model is asked to go on where the answer ended", GO_ON),
-        };
-        if self.model.is_some() {
-            live::ours(note)?;
+        if !self.ready()? {
+            return self.say_why_not();
         }
-        self.say(message, signals).await
+        let note = if ended == Ended::Empty { ANSWERS } else { GOES_ON };
+        self.continued(note, true, signals).await.map(drop)
     }
 
     /// Continues a turn without an answer, as a killed program leaves one; `false` if there is none.
     pub(super) async fn go_on(&mut self, signals: &Signals) -> anyhow::Result<bool> {
+        self.continued(ASKED_AGAIN, false, signals).await
+    }
+
+    /// Continues a turn after the line `note`: one without an answer, or one whose answer `is_not_whole`.
+    async fn continued(&mut self, note: &'static str, is_not_whole: bool, signals: &Signals) -> anyhow::Result<bool> {
         if !self.ready()? {
             return Ok(false);
         }
         let Some(mut agent) = self.agent.take() else { return Ok(false) };
-        let live = Live::after(agent.model().name(), ASKED_AGAIN);
-        let turn = agent.until(signals.begin_quietly()).resume(&live).await;
+        let live = Live::after(agent.model().name(), note);
+        let agent_now = agent.until(signals.begin_quietly());
+        let turn = if is_not_whole { agent_now.go_on(&live).await } else { agent_now.resume(&live).await };
         drop(live);
         self.typed = signals.end();
         self.agent = Some(agent);
