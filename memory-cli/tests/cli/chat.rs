@@ -550,6 +550,25 @@ fn only_the_answer_of_ask_is_on_standard_output_and_one_that_is_not_whole_fails(
 }
 
 #[test]
+fn a_failed_summary_is_a_sentence_and_no_line_of_the_log() {
+    let store = Store::new();
+    let stub = Stub::start(|_, request| match request.body["stream"] == true {
+        true => says(&"Half of the answer. ".repeat(20)),
+        false => Response::json(&json!({"choices": [{"message": {"role": "assistant", "content": ""}}]})),
+    });
+    let mut model = model(&stub);
+    (model[1], model[3]) = ("openai:m?window=4000".to_owned(), "openai:m?window=4000".to_owned());
+    let question = "We talk about the kitchen, and about its worktop of oak at length. ".repeat(6);
+    let said = (0..14).find_map(|_| {
+        let args = ["ask", "-c", "trip", &question].into_iter().chain(model.iter().map(String::as_str));
+        let output = store.command(&args.collect::<Vec<_>>()).output().unwrap();
+        Some(String::from_utf8(output.stderr).unwrap()).filter(|errors| !errors.is_empty())
+    });
+    let sentence = "warning: a model or plugin of the memory failed, and the built-in one answered in its place\n";
+    assert_eq!(said.as_deref(), Some(sentence));
+}
+
+#[test]
 fn a_chat_of_a_script_fails_if_its_last_message_has_no_answer() {
     let (store, stub) = (Store::new(), service());
     let shown = chat_with_code(&mut with(&store, &["chat"], &stub), "Please fail.\n", 1);

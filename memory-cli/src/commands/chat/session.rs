@@ -202,7 +202,7 @@ impl<'a> Session<'a> {
 
     /// Prints a new warning of the log, and counts further ones.
     fn warn(&mut self) -> anyhow::Result<()> {
-        let held: Vec<_> = terminal::take_held_events().into_iter().map(|line| live::warning(&line)).collect();
+        let held = terminal::take_warnings(self.conversation.id().as_str());
         let mut new = held.into_iter().filter(|line| self.warned.insert(line.clone())).collect::<Vec<_>>().into_iter();
         let Some(first) = new.next() else { return Ok(()) };
         let more = match new.len() {
