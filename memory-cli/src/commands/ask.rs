@@ -108,6 +108,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         None if agent.is_open().await? && !is_ready(Duration::ZERO) => None,
         None => piped(output)?,
     };
+    if let Some(question) = &question {
+        args.agent.check_budget(&memory, &agent, question)?;
+    }
     let agent = agent.until(signals.begin());
     let turn = match question {
         Some(question) => agent.run(Message::user(&question), events).await?,

@@ -92,7 +92,9 @@ pub(crate) fn model(stub: &Stub) -> Vec<String> {
 
 fn with(store: &Store, args: &[&str], stub: &Stub) -> Command {
     let model = model(stub);
-    store.command(&args.iter().copied().chain(model.iter().map(String::as_str)).collect::<Vec<_>>())
+    let named = if args.contains(&"--model") { 2 } else { 0 };
+    let model = model.iter().map(String::as_str).skip(named);
+    store.command(&args.iter().copied().chain(model).collect::<Vec<_>>())
 }
 
 /// A chat with these lines as its input.
@@ -148,6 +150,11 @@ fn exit_codes_say_what_is_missing_and_a_failed_turn_is_finished_later() {
     assert!(error.contains("--model"), "{error}");
     let error = failure(&mut with(&store, &["ask", "-c", "trip"], &stub), 3);
     assert!(error.contains("nothing is open"), "{error}");
+    for wrong in [&["ask", "-c", "trip", "--budget", "10", "Hello?"][..], &["ask", "--model", "foo:bar", "Hello?"]] {
+        let error = failure(&mut with(&store, wrong, &stub), 2);
+        assert!(error.contains("--budget 10 is too small") || error.contains("foo"), "{error}");
+        assert!(store.json(&["list"])["conversations"].as_array().unwrap().is_empty(), "nothing is appended");
+    }
     failure(&mut with(&store, &["ask", "-c", "trip", "Please fail."], &stub), 1);
     assert_eq!(messages(&store), ["user: Please fail."]);
     let other = Stub::start(|_, _| says("Done."));
@@ -210,6 +217,15 @@ fn without_a_model_two_lines_say_how_to_get_one_and_commands_work() {
     assert_eq!(messages(&store).len(), 1, "nothing is said without a model");
     failure(&mut store.command(&["chat", "--json"]), 2);
     failure(&mut store.command(&["chat", "--continue", "nowhere"]), 3);
+}
+
+#[test]
+fn a_new_name_begins_a_conversation_as_it_does_for_ask() {
+    let (store, stub) = (Store::new(), service());
+    let shown = chat(&mut with(&store, &["chat", "kitchen"], &stub), "Hello.\n");
+    assert!(shown.contains("there was no conversation `kitchen`: it begins"), "{shown}");
+    let shown = chat(&mut with(&store, &["chat", "kitchen"], &stub), "");
+    assert!(shown.contains("`kitchen`: 2 messages"), "{shown}");
 }
 
 /// Reads the output of a chat up to a text.
@@ -642,5 +658,7 @@ fn a_chat_that_is_continued_shows_the_last_exchange() {
     chat(&mut with(&store, &["chat"], &stub), "First.\nSecond.\n");
     let shown = chat(&mut with(&store, &["chat", "--continue", "last"], &stub), "");
     assert!(shown.contains(": 4 messages\n> Second.\nIt is **noted**"), "{shown}");
+    let last = shown.trim_end().lines().last().unwrap_or_default();
+    assert!(last.contains(" chat --continue "), "the command stands on a line of its own: {shown}");
     assert!(!shown.contains("About:") && !shown.contains("First."), "{shown}");
 }

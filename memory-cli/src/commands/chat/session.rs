@@ -7,7 +7,7 @@ use memory_agent::{Agent, AgentError, Ended, Turn, Usage};
 use memory_core::text::one_line;
 use memory_hooks::Conversation;
 
-use super::{AgentArgs, Live, ahead::Typed, bang, footer, input::Input, live, signals::Signals};
+use super::{AgentArgs, Live, ahead::Typed, bang, begun, footer, input::Input, live, signals::Signals};
 use crate::{
     failure,
     globals::Globals,
@@ -129,9 +129,28 @@ impl<'a> Session<'a> {
         (self.agent, self.prompt) = (None, None);
     }
 
-    /// Continues a conversation, and prints the last exchange.
+    /// Continues the conversation of this name, or begins one.
+    pub(super) async fn load_or_begin(&mut self, name: &str) -> anyhow::Result<()> {
+        let conversation = begun(&self.memory, Some(name)).await?;
+        if conversation.overview().await.is_err_and(|error| error.is_not_found()) {
+            live::ours(&format!(
+                "there was no conversation `{}`: it begins with your first message",
+                conversation.id()
+            ))?;
+            self.go_to(conversation);
+            return Ok(());
+        }
+        self.go_on_in(conversation).await
+    }
+
+    /// Continues a conversation.
     pub(super) async fn load(&mut self, name: &str) -> anyhow::Result<()> {
         let conversation = self.memory.resume(name).await?;
+        self.go_on_in(conversation).await
+    }
+
+    /// Goes to a conversation, and prints its last exchange.
+    async fn go_on_in(&mut self, conversation: Conversation) -> anyhow::Result<()> {
         self.go_to(conversation);
         let state = self.conversation.overview().await?;
         let title = self.conversation.title().await?.filter(|title| !title.is_derived);
@@ -288,6 +307,10 @@ impl<'a> Session<'a> {
             return self.say_why_not();
         }
         let Some(mut agent) = self.agent.take() else { return Ok(()) };
+        if let Err(why) = self.how.check_budget(&self.memory, &agent, text) {
+            self.agent = Some(agent);
+            return Err(why.into());
+        }
         let live = Live::new(agent.model().name());
         let turn = agent.until(signals.begin_quietly()).run(Message::user(text), &live).await;
         drop(live);
@@ -342,7 +365,9 @@ impl<'a> Session<'a> {
         } else if let Ok(state) = self.conversation.overview().await {
             let command = self.globals.command_line("memory");
             let kept = counted(state.nodes, "message is kept", "messages are kept");
-            self.output.line(&format!("{kept}: {command} chat --continue {}", state.id))?;
+            self.output.line(&format!("{kept}; this command goes on:"))?;
+            // A line that is wrapped could not be copied.
+            self.output.text(&one_line(&format!("{command} chat --continue {}", state.id)))?;
         }
         if is_script && self.has_failed {
             return Err(anyhow::anyhow!("the last message has no whole answer"));
