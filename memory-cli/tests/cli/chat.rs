@@ -140,6 +140,7 @@ fn a_question_is_answered_in_a_conversation_that_goes_on() {
     assert!((cost - 2.0 * (400.0 + 300.0 + 100.0) / 1e6).abs() < 1e-9, "{cost}");
     // The model sees the earlier turn, and the result of its call.
     let last = stub.bodies().pop().unwrap().to_string();
+    assert!(last.contains("except this person's own rules"), "the rules of the user stand in the quoted view: {last}");
     assert!(last.contains("I want a window seat.") && last.contains(r#""tool_call_id":"c""#), "{last}");
 }
 
@@ -184,7 +185,7 @@ fn a_chat_of_lines_shows_what_was_shown_and_learned_and_takes_commands() {
         "1.1 is not shown as known any more; message 1 stays",
         "nothing is known of it",
         "nothing was erased",
-        "error: there is no command !nothing: !help?",
+        "error: there is no command !nothing: !help lists all.",
         "!nopersist",
         "chat --continue",
     ] {
@@ -497,7 +498,7 @@ fn words_that_a_command_does_not_take_do_nothing_and_two_marks_send_one() {
     let shown = chat(&mut with(&store, &["chat"], &stub), &lines);
     assert_eq!(shown.matches("▸ error: nothing was done: !").count(), misused.lines().count(), "{shown}");
     for part in [
-        "there is no command !=: !help? A message that begins with ! is sent by !!",
+        "there is no command !=: !help lists all. A message that begins with ! is sent by !!",
         "!facts correct ID TEXT",
         "!facts enable ID",
         "no fact has the id 99.1: !facts lists them",
@@ -512,7 +513,7 @@ fn words_that_a_command_does_not_take_do_nothing_and_two_marks_send_one() {
 #[test]
 fn messages_have_numbers_and_last_is_the_last_answer() {
     let (store, stub) = (Store::new(), service());
-    let lines = "Hello.\n!expand last\n!expand 1-last\n!expand 99\n!important last\n!important last off\n!save Talk\n\
+    let lines = "Hello.\n!expand last\n!expand 1-last\n!expand 99\n!important last\n!important last off\n!important 98\n!expan\n!save\n!save Talk\n\
                  !forget last\n!forget last --yes\n!nopersist\nHi there.\n!save Other\n";
     let shown = chat(&mut with(&store, &["chat"], &stub), lines);
     for part in [
@@ -520,6 +521,9 @@ fn messages_have_numbers_and_last_is_the_last_answer() {
         "-- 2: assistant",
         "-- 1: user",
         "there is no message 99: the last one is 2",
+        "there is no message 98: the last one is 2",
+        "there is no command !expan: do you mean !expand?",
+        " has 2 messages: each is kept as soon as it is said",
         "message 2 stays word for word",
         "message 2 is summarized as others are",
         "\"Talk\": !load finds it",
