@@ -68,7 +68,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // The next Ctrl-C leaves after one at the prompt, which a line may have begun again.
     let mut is_warned = false;
     loop {
-        session.before_input()?;
+        session.before_input().await?;
         let flow = match input.next(&session.typed(), session.kept.is_some())? {
             Entered::End => Flow::Leave,
             Entered::Interrupt if is_warned => Flow::Leave,

@@ -657,6 +657,24 @@ fn a_missing_key_is_named_before_anything_else() {
 }
 
 #[test]
+fn only_what_the_person_said_is_announced_and_messages_from_elsewhere_once() {
+    let store = Store::new();
+    let stub = Stub::start(|_, _| says("Good. What is your budget?"));
+    let mut child = started(&mut with(&store, &["chat", "trip"], &stub));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"I prefer a window seat.\n").unwrap();
+    wait_for(&mut child, "▸ messages 1-2");
+    wait_for(&mut child, "noted preference 1.1");
+    store.succeed(&["append", "-c", "trip", "From elsewhere."]);
+    input.write_all(b"!stats\nThank you.\n").unwrap();
+    drop(input);
+    let shown = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(store.json(&["facts", "-c", "trip"]).to_string().contains("What is your budget?"), "it is known");
+    assert!(!shown.contains("noted question"), "{shown}");
+    assert_eq!(shown.matches("▸ 1 message came from elsewhere, from message 3 on").count(), 1, "{shown}");
+}
+
+#[test]
 fn a_chat_that_is_continued_shows_the_last_exchange() {
     let (store, stub) = (Store::new(), service());
     chat(&mut with(&store, &["chat"], &stub), "First.\nSecond.\n");

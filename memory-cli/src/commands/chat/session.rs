@@ -56,6 +56,9 @@ pub(super) struct Session<'a> {
     typed: Typed,
     /// Number of erased messages that the last prompt and the arrow keys know of.
     erased: u64,
+    /// Number of messages at the last prompt, if it is known, and those of a turn since.
+    seen: Option<u64>,
+    own: Option<NodeRange>,
     /// Warnings that were shown.
     warned: BTreeSet<String>,
     model: Option<Arc<dyn ChatModel>>,
@@ -91,6 +94,8 @@ impl<'a> Session<'a> {
             usage: Usage::default(),
             typed: Typed::default(),
             erased: 0,
+            seen: None,
+            own: None,
             warned: BTreeSet::new(),
             model,
             no_model,
@@ -127,6 +132,7 @@ impl<'a> Session<'a> {
     pub(super) fn go_to(&mut self, conversation: Conversation) {
         self.conversation = conversation;
         (self.agent, self.prompt) = (None, None);
+        (self.seen, self.own) = (None, None);
     }
 
     /// Continues the conversation of this name, or begins one.
@@ -201,12 +207,27 @@ impl<'a> Session<'a> {
         std::mem::take(&mut self.typed).text
     }
 
-    /// Prints what came up during the last answer.
-    pub(super) fn before_input(&mut self) -> anyhow::Result<()> {
+    /// Prints what came up since the last prompt.
+    pub(super) async fn before_input(&mut self) -> anyhow::Result<()> {
         if self.typed.is_cut {
             live::ours("the pasted text is cut: its end did not arrive")?;
         }
+        self.announce_others().await?;
         self.warn()
+    }
+
+    /// Says how many messages other programs have added to the conversation since the last prompt.
+    async fn announce_others(&mut self) -> anyhow::Result<()> {
+        let nodes = self.conversation.overview().await.map_or(0, |state| state.nodes);
+        let own = self.own.take();
+        let Some(seen) = self.seen.replace(nodes) else { return Ok(()) };
+        let others = nodes.saturating_sub(seen).saturating_sub(own.map_or(0, NodeRange::count));
+        if others == 0 {
+            return Ok(());
+        }
+        let after_own = own.filter(|own| own.first().get() == seen + 1).map(|own| own.last().get());
+        let (came, first) = (counted(others, "message", "messages"), after_own.unwrap_or(seen) + 1);
+        Ok(live::ours(&format!("{came} came from elsewhere, from message {first} on: !expand shows them"))?)
     }
 
     /// Forgets the words of messages that were erased, also by another process.
@@ -343,6 +364,8 @@ impl<'a> Session<'a> {
             Ok(turn) => turn,
             Err(error @ AgentError::Answering { .. }) => return Err(error.into()),
             Err(error) => {
+                // Messages of a turn that failed are not told from others.
+                self.seen = None;
                 live::ours(&format!("error: {}", failure::line_of(&error)))?;
                 let next = match error.is_too_long() {
                     true => "the message is kept: a shorter one, or one with less before it (!clear), may fit",
@@ -352,6 +375,7 @@ impl<'a> Session<'a> {
             }
         };
         self.usage.merge(&turn.usage);
+        self.own = turn.nodes;
         let learned = footer::learned(&self.conversation, &turn).await?;
         footer::after(window, &turn, &learned)?;
         self.prompt = turn.prompt.or(self.prompt.take());
