@@ -62,6 +62,16 @@ struct Offered {
     is_of_memory: bool,
 }
 
+/// Words that ask the model for an answer.
+enum Asks {
+    /// A message of the user, to append.
+    Message(Message),
+    /// A note of this library at the end of the next request.
+    Note(&'static str),
+    /// Those at the end of the conversation.
+    Nothing,
+}
+
 /// An agent: a model with tools, in a conversation of a memory.
 #[derive(Debug)]
 pub struct Agent {
@@ -166,7 +176,7 @@ impl Agent {
     pub async fn run(&mut self, message: impl Into<Message>, events: &dyn AgentEvents) -> Result<Turn, AgentError> {
         let _held = self.lease().await?;
         let tail = Tail::of(&self.conversation).await?;
-        self.invoked(tail, Some(message.into()), events).await
+        self.invoked(tail, Asks::Message(message.into()), events).await
     }
 
     /// Continues a turn that has no answer yet: one that a process left, or one that failed. `None` if there is none.
@@ -177,7 +187,21 @@ impl Agent {
         let _held = self.lease().await?;
         match Tail::of(&self.conversation).await? {
             Tail::Answered => Ok(None),
-            tail => self.invoked(tail, None, events).await.map(Some),
+            tail => self.invoked(tail, Asks::Nothing, events).await.map(Some),
+        }
+    }
+
+    /// Has the model go on with a last answer that is not whole, or answer again after an empty one; `None` if the last
+    /// message is a whole answer, or no answer. A note of this library, which no message of the log holds, tells the model
+    /// to, so that recall is still that for the user's question.
+    ///
+    /// # Errors
+    /// Same as [`run`](Self::run).
+    pub async fn go_on(&mut self, events: &dyn AgentEvents) -> Result<Option<Turn>, AgentError> {
+        let _held = self.lease().await?;
+        match Tail::ended(&self.conversation).await?.map(Ended::note_to_go_on) {
+            None => Ok(None),
+            Some(note) => self.invoked(Tail::Answered, Asks::Note(note), events).await.map(Some),
         }
     }
 
@@ -206,15 +230,10 @@ impl Agent {
     }
 
     /// Closes open calls, appends the message, and takes the turn to its end.
-    async fn invoked(
-        &mut self,
-        tail: Tail,
-        message: Option<Message>,
-        events: &dyn AgentEvents,
-    ) -> Result<Turn, AgentError> {
+    async fn invoked(&mut self, tail: Tail, asks: Asks, events: &dyn AgentEvents) -> Result<Turn, AgentError> {
         let mut invocation = self.conversation.invoke().await?;
         let (mut turn, fitted) = (Turn::default(), self.fitted);
-        let steps = self.steps(&mut invocation, tail, message, &mut turn, events).await;
+        let steps = self.steps(&mut invocation, tail, asks, &mut turn, events).await;
         if steps.is_err() {
             // The fault may have been the message's own, and must not make later prompts small.
             self.fitted = fitted;
@@ -230,19 +249,21 @@ impl Agent {
         &mut self,
         invocation: &mut Invocation,
         tail: Tail,
-        message: Option<Message>,
+        asks: Asks,
         turn: &mut Turn,
         events: &dyn AgentEvents,
     ) -> Result<(), AgentError> {
         if let Tail::Open(node, open) = tail {
             self.call_all(invocation, (node, open), Calls::Left, turn, events).await?;
         }
-        let mut asked = None;
-        if let Some(message) = message {
-            asked = Some(self.append(message, turn, events).await?);
+        let (mut asked, mut note) = (None, None);
+        match asks {
+            Asks::Message(message) => asked = Some(self.append(message, turn, events).await?),
+            Asks::Note(words) => note = Some(words),
+            Asks::Nothing => {}
         }
         for _ in 0..self.options.max_requests {
-            let (message, last) = match self.ask(invocation, asked.take(), turn, events).await? {
+            let (message, last) = match self.ask(invocation, (asked.take(), note.take()), turn, events).await? {
                 Asked::Reply { message, last } => (message, last),
                 Asked::Part { message, last, ended } => {
                     turn.ended = ended;

@@ -9,7 +9,8 @@
 //!    adds those of the memory.
 //! 2. [`Agent::run`] takes a message of the user to its answer, and reports [events](AgentEvent) as they happen.
 //!    [`Agent::until`] gives a turn a token by which it is interrupted.
-//! 3. [`Agent::resume`] continues a turn that a process did not finish.
+//! 3. [`Agent::resume`] continues a turn that a process did not finish. [`Agent::go_on`] continues an answer that is not
+//!    whole.
 //! 4. A [`Turn`] has the answer, the calls of tools, the last prompt, and tokens and costs.
 //!
 //! # Durability

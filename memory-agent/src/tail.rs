@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use memory::{ContentBlock, Conversation, Error, Json, Message, NodeId, NodeRange, Role};
 
+use crate::Ended;
+
 /// State at the end of a conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
@@ -35,24 +37,21 @@ pub(crate) fn calls(message: &Message) -> Vec<OpenCall> {
 }
 
 impl Tail {
+    /// Reason why the last message of a conversation is an answer that is not whole; `None` if it is none.
+    pub(crate) async fn ended(conversation: &Conversation) -> Result<Option<Ended>, Error> {
+        let Some(last) = last(conversation).await? else { return Ok(None) };
+        let message = message(conversation, last).await?;
+        Ok(message.filter(|message| message.role == Role::Assistant).and_then(|message| Ended::of(&message)))
+    }
+
     /// Reads messages from the last one back to the one that decides.
     pub(crate) async fn of(conversation: &Conversation) -> Result<Self, Error> {
-        let last = match conversation.overview().await {
-            Ok(state) => NodeId::new(state.nodes),
-            Err(error) if error.is_not_found() => None,
-            Err(error) => return Err(error),
-        };
         let mut answered = BTreeSet::new();
-        let mut at = last;
+        let mut at = last(conversation).await?;
         while let Some(node) = at {
             at = node.previous();
-            let message = match conversation.messages(NodeRange::single(node)).await {
-                Ok(nodes) => nodes.into_iter().next().map(|node| node.message),
-                Err(error) if error.is_not_found() => None,
-                Err(error) => return Err(error),
-            };
             // An erased message asks nothing.
-            let Some(message) = message else { return Ok(Self::Answered) };
+            let Some(message) = message(conversation, node).await? else { return Ok(Self::Answered) };
             if message.tool_results().next().is_some() {
                 answered.extend(message.tool_results().map(str::to_owned));
                 continue;
@@ -72,5 +71,23 @@ impl Tail {
             return Ok(if open.is_empty() { Self::Asked } else { Self::Open(node, open) });
         }
         Ok(Self::Answered)
+    }
+}
+
+/// The last message of a conversation; `None` in an empty one.
+async fn last(conversation: &Conversation) -> Result<Option<NodeId>, Error> {
+    match conversation.overview().await {
+        Ok(state) => Ok(NodeId::new(state.nodes)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A message; `None` if it was erased.
+async fn message(conversation: &Conversation, node: NodeId) -> Result<Option<Message>, Error> {
+    match conversation.messages(NodeRange::single(node)).await {
+        Ok(nodes) => Ok(nodes.into_iter().next().map(|node| node.message)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
     }
 }

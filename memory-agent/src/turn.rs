@@ -104,6 +104,14 @@ impl Ended {
         NOT_WHOLE.iter().find(|(ended, ..)| *ended == self).and_then(|(.., mark)| *mark)
     }
 
+    /// Words that have a model go on with such an answer.
+    pub(crate) const fn note_to_go_on(self) -> &'static str {
+        match self {
+            Self::Empty => "[Note of the program: your answer was empty. Answer the message before it.]",
+            _ => "[Note of the program: your answer was cut off. Go on where it ended.]",
+        }
+    }
+
     /// The answer with the member of this reason.
     pub(crate) fn note(self, answer: &mut Message) {
         for (_, member, _) in NOT_WHOLE.iter().filter(|(ended, ..)| *ended == self) {

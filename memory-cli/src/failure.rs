@@ -93,7 +93,13 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
         || matches!(cause.downcast_ref(), Some(EraseError::Pattern { .. }))
         || matches!(
             open,
-            Some(OpenError::Strategy(_) | OpenError::RemoteModel(_) | OpenError::Manager(_) | OpenError::Zone(_))
+            Some(
+                OpenError::Strategy(_)
+                    | OpenError::RemoteModel(_)
+                    | OpenError::ChatModel(_)
+                    | OpenError::Manager(_)
+                    | OpenError::Zone(_)
+            )
         )
     {
         return Some(Code::Usage);

@@ -6,6 +6,8 @@
 
 mod errors;
 mod pager;
+#[cfg(feature = "chat")]
+mod warning;
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
@@ -24,10 +26,12 @@ use memory_transcripts::exact;
 use serde::Serialize;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::output::wrapped;
+use crate::output::{Output, wrapped};
 
 pub(crate) use errors::flush as flush_errors;
 pub(crate) use pager::{begin as begin_paging, end as end_paging};
+#[cfg(feature = "chat")]
+pub(crate) use warning::take_warnings;
 
 /// The marks before and after a highlighted part of a text. They are hidden characters, so that they are escaped in
 /// every text from outside, and have no width, so that a table can be laid out with them.
@@ -57,7 +61,7 @@ pub(crate) fn hold_errors(is_drawn: bool) {
 #[cfg(feature = "chat")]
 static EVENTS: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
-/// The log, held back from a terminal as long as this lives.
+/// The log, held back from a person as long as this lives.
 #[cfg(feature = "chat")]
 #[derive(Debug)]
 pub(crate) struct HeldLog(());
@@ -67,10 +71,17 @@ impl HeldLog {
     /// `None` where standard error is not the terminal of the answer.
     pub(crate) fn begin() -> Option<Self> {
         let is_here = To::Errors.is_terminal() && To::Output.is_terminal();
-        is_here.then(|| {
-            events().get_or_insert_default();
-            Self(())
-        })
+        is_here.then(Self::held)
+    }
+
+    /// `None` where standard error is for programs, or its reader has chosen what is logged.
+    pub(crate) fn of_command(output: Output) -> Option<Self> {
+        (!output.json && env::var_os("MEMORY_LOG").is_none()).then(Self::held)
+    }
+
+    fn held() -> Self {
+        events().get_or_insert_default();
+        Self(())
     }
 }
 
@@ -78,13 +89,15 @@ impl HeldLog {
 impl Drop for HeldLog {
     fn drop(&mut self) {
         let left = events().take().unwrap_or_default();
-        left.iter().for_each(|text| drop(To::Errors.write(text)));
+        for sentence in warning::sentences(&left, |_| false) {
+            drop(To::Errors.line(&format!("warning: {sentence}")));
+        }
     }
 }
 
 /// Takes the events of the log that wait.
 #[cfg(feature = "chat")]
-pub(crate) fn take_held_events() -> Vec<String> {
+fn take_held_events() -> Vec<String> {
     events().as_mut().map(std::mem::take).unwrap_or_default()
 }
 

@@ -43,7 +43,8 @@ impl MemoryUsed {
         !self.pieces.is_empty()
     }
 
-    /// `memory used: 3 recalled, 12 summaries (message 7, message 9 and 13 more)`; `None` if none was used.
+    /// `memory used: 3 recalled, 12 summaries (message 7, message 9 and 13 more)`, with each conversation named once, as
+    /// in `messages 7 and 9 of trip`; `None` if none was used.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let of = |count: u64, one: &'static str, several: &'static str| (count, if count == 1 { one } else { several });
@@ -57,8 +58,8 @@ impl MemoryUsed {
             .filter(|(count, _)| *count > 0)
             .map(|(count, of)| format!("{} {of}", grouped(*count)))
             .collect();
-        let named: Vec<_> = self.pieces.iter().take(NAMED).map(String::as_str).collect();
-        let more = match self.pieces.len() - named.len() {
+        let named = named_once(self.pieces.iter().take(NAMED));
+        let more = match self.pieces.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {} more", grouped(more as u64)),
         };
@@ -70,6 +71,27 @@ impl MemoryUsed {
     pub fn message(node: NodeId, of: Option<&ConversationId>) -> String {
         of.map_or_else(|| format!("message {node}"), |conversation| format!("message {node} of {conversation}"))
     }
+}
+
+/// The pieces, with the messages of each other conversation together.
+fn named_once<'a>(pieces: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut named: Vec<(Vec<&str>, Option<&str>)> = Vec::new();
+    for piece in pieces {
+        let (numbers, of) = match piece.strip_prefix("message ").and_then(|rest| rest.split_once(" of ")) {
+            Some((number, conversation)) => (number, Some(conversation)),
+            None => (piece.as_str(), None),
+        };
+        match named.iter_mut().find(|(_, other)| of.is_some() && *other == of) {
+            Some((together, _)) => together.push(numbers),
+            None => named.push((vec![numbers], of)),
+        }
+    }
+    let piece = |(numbers, of): (Vec<&str>, Option<&str>)| match (numbers.as_slice(), of) {
+        ([number], Some(of)) => format!("message {number} of {of}"),
+        ([numbers @ .., last], Some(of)) => format!("messages {} and {last} of {of}", numbers.join(", ")),
+        _ => numbers.concat(),
+    };
+    named.into_iter().map(piece).collect()
 }
 
 impl Retrieved {
@@ -106,7 +128,7 @@ mod tests {
         assert_eq!((used.recalled, used.is_any()), (3, true));
         assert_eq!(used.pieces, ["message 7 of trip", "message 2 of hotel", "message 1 of trip"]);
         assert_eq!(used.conversations.iter().map(ConversationId::as_str).collect::<Vec<_>>(), ["hotel", "trip"]);
-        let sentence = "memory used: 3 recalled (message 7 of trip, message 2 of hotel, message 1 of trip)";
+        let sentence = "memory used: 3 recalled (messages 7 and 1 of trip, message 2 of hotel)";
         assert_eq!(used.sentence().as_deref(), Some(sentence));
         assert_eq!(MemoryUsed::default().sentence(), None);
     }

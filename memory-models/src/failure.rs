@@ -20,7 +20,7 @@ pub enum ModelError {
         what: String,
     },
     /// The service answered with an error.
-    #[error("the service answered with status {status} ({detail})")]
+    #[error("{} ({detail})", answered(*status))]
     Status {
         /// Status of HTTP; 0 for an error in the middle of a stream.
         status: u16,
@@ -51,6 +51,14 @@ pub enum ModelError {
         /// The fault.
         what: String,
     },
+}
+
+/// How a service answered with an error of this status.
+fn answered(status: u16) -> String {
+    match status {
+        0 => "the service broke its answer off with an error".to_owned(),
+        status => format!("the service answered with status {status}"),
+    }
 }
 
 /// A failed attempt.
@@ -180,7 +188,8 @@ impl Target {
         let is_code = |known: &[&str]| known.iter().any(|code| codes.contains(code));
         let model = self.name.clone();
         let code = codes.iter().rev().find(|code| !code.is_empty()).copied().unwrap_or_default();
-        let detail = excerpt(&format!("{status} {code} {message}"));
+        let status_text = if status == 0 { String::new() } else { format!("{status} ") };
+        let detail = excerpt(&format!("{status_text}{code} {message}"));
         let may_overflow = matches!(status, 0 | 200 | 400 | 413 | 422 | 500);
         if status == 413 || is_code(&OVERFLOW_CODES) || may_overflow && mentions(&OVERFLOW_PHRASES) {
             return self
@@ -343,7 +352,9 @@ mod tests {
         assert!(matches!(tools, Failure { error: ChatError::NoTools { .. }, is_transient: false, .. }), "{tools:?}");
         assert!(of(529, "overloaded_error", "Overloaded").is_transient && of(503, "", "").is_transient);
         assert!(!of(404, "model_not_found", "no").is_transient);
-        // An error in a stream, and one that a gateway wraps into an answer.
+        // An error in a stream, which has no status, and one that a gateway wraps into an answer.
+        let ChatError::Backend { source, .. } = of(0, "overloaded_error", "Overloaded").error else { panic!() };
+        assert_eq!(source.to_string(), "the service broke its answer off with an error (overloaded_error Overloaded)");
         assert!(of(0, "", "x").error.to_string().contains("failed") && !of(0, "", "x").is_transient);
         let wrapped = failure(200, &json!({"error": {"code": 429, "message": "Rate limited"}}));
         assert!(matches!(wrapped.error, ChatError::RateLimited { .. }), "{wrapped:?}");

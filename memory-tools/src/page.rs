@@ -157,8 +157,17 @@ impl<'a, T: Entry> Page<'a, T> {
     /// Tokens of an entry as text or as JSON, whichever is longer: a client shows one of the two to its model.
     fn tokens(&self, entry: &T) -> u32 {
         let json = serde_json::to_string(entry).unwrap_or_default();
-        let piece = entry.piece().filter(|_| self.named > 0).map_or(0, |piece| self.memory.count_tokens(&piece) + 1);
+        let piece = entry.piece().filter(|_| self.named > 0).map_or(0, |piece| self.piece_tokens(&piece));
         self.memory.count_tokens(&entry.line()).max(self.memory.count_tokens(&json)) + piece + 1
+    }
+
+    /// Tokens of a name in the line about used memory, which names each conversation once.
+    fn piece_tokens(&self, piece: &str) -> u32 {
+        let of = |piece: &str| piece.split_once(" of ").map(|(_, conversation)| conversation.to_owned());
+        let mut others = self.entries.iter().filter_map(Entry::piece);
+        let is_named = of(piece).is_some_and(|here| others.any(|other| of(&other).as_ref() == Some(&here)));
+        let named = if is_named { piece.split(" of ").next().unwrap_or_default() } else { piece };
+        self.memory.count_tokens(named) + 1
     }
 
     fn shorten(&self, entry: &mut T, mut tokens: u32) {

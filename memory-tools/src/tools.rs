@@ -161,7 +161,7 @@ impl Tools {
     }
 
     /// The same tools, for calls in a turn that has these messages so far. A search leaves them out, since the question
-    /// itself bears on it best.
+    /// itself bears on it best, and so does `find`, whose own call holds the pattern.
     #[must_use]
     pub fn during(&self, conversation: &ConversationId, turn: NodeRange) -> Self {
         Self { turn: Some((conversation.clone(), turn)), ..self.clone() }

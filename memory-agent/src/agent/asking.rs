@@ -110,12 +110,12 @@ struct Offer {
 }
 
 impl Agent {
-    /// Asks the model for the next message. A request that exceeds the window is made smaller until it fits, and always
-    /// shows the message `asked`.
+    /// Asks the model for the next message. A request that exceeds the window is made smaller until it fits, always
+    /// shows the message `asked`, and ends with the `note`.
     pub(super) async fn ask(
         &mut self,
         invocation: &mut Invocation,
-        asked: Option<NodeId>,
+        (asked, note): (Option<NodeId>, Option<&str>),
         turn: &mut Turn,
         events: &dyn AgentEvents,
     ) -> Result<Asked, AgentError> {
@@ -124,7 +124,7 @@ impl Agent {
         invocation.before_model_call(projected, Some(self.fitted.window.into())).await?;
         let (mut prompt, mut offer) = self.fit(asked, None).await?;
         loop {
-            let (replied, partial) = self.request(&prompt, &offer.specs, events).await;
+            let (replied, partial) = self.request(&prompt, note, &offer.specs, events).await;
             let (last, tokens) = (prompt.nodes, prompt.tokens.saturating_add(offer.tokens));
             let (reply, usage) = match replied {
                 Ok(Some(ChatReply { message, usage, stop, .. })) => {
@@ -282,10 +282,12 @@ impl Agent {
     async fn request(
         &self,
         prompt: &Prompt,
+        note: Option<&str>,
         specs: &[ToolSpec],
         events: &dyn AgentEvents,
     ) -> (Result<Option<ChatReply>, ChatError>, Partial) {
-        let request = prompt.messages_for(self.model.name());
+        let mut request = prompt.messages_for(self.model.name());
+        request.messages.extend(note.map(Message::user));
         let request = request.tools(specs.to_vec()).max_reply_tokens(Some(self.max_reply_tokens()));
         events.event(AgentEvent::Asked(prompt));
         let partial = Mutex::new(Partial::default());

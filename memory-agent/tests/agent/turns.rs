@@ -247,7 +247,10 @@ fn an_answer_that_breaks_off_keeps_what_came_and_is_not_asked_for_again() {
     assert!(matches!(turn.failure.as_deref(), Some(ChatError::Backend { .. })));
     assert!(turn.is_estimated && turn.answer.unwrap().metadata.contains_key("cut"));
     assert!(block_on(agent.resume(&())).unwrap().is_none(), "nobody asked for more");
-    assert_eq!(block_on(agent.run(Message::user("Go on."), &())).unwrap().text(), "All of it.");
+    assert_eq!(block_on(agent.go_on(&())).unwrap().unwrap().text(), "All of it.");
+    assert!(block_on(agent.go_on(&())).unwrap().is_none(), "the answer is whole");
+    let said = ["user: Tell me all.", "assistant: The first half [cut off]", "assistant: All of it."];
+    assert_eq!(log(agent.conversation()), said, "nothing was said in the user's name");
 }
 
 /// The real window is smaller than the configured one, and the provider counts more tokens than the memory does.

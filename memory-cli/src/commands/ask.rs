@@ -22,6 +22,7 @@ use crate::{
     failure::{self, NotFound, Usage as UsageError},
     globals::Globals,
     output::Output,
+    terminal::{HeldLog, take_warnings},
 };
 
 /// Silent wait for a question on standard input.
@@ -85,6 +86,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let why = "no chat model is set: name one by --model, as in anthropic:claude-haiku-4-5";
         return Err(UsageError(why.to_owned()).into());
     }
+    // The log is held until the memory, which writes to it, is closed.
+    let _held = HeldLog::of_command(globals.output);
     let memory = Builder::of(config).open()?;
     let Some(model) = args.agent.model(&memory)? else { return Ok(()) };
     if let Some(why) = AgentArgs::missing_key(&memory) {
@@ -105,6 +108,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         None if agent.is_open().await? && !is_ready(Duration::ZERO) => None,
         None => piped(output)?,
     };
+    if let Some(question) = &question {
+        args.agent.check_budget(&memory, &agent, question)?;
+    }
     let agent = agent.until(signals.begin());
     let turn = match question {
         Some(question) => agent.run(Message::user(&question), events).await?,
@@ -115,6 +121,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     signals.end();
     drop(live);
+    for warning in take_warnings(conversation.id().as_str()) {
+        output.note(&format!("warning: {warning}"));
+    }
     if output.json {
         output.value(&Answer::of(
             conversation.id(),

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Continue a conversation: `last`, its name or the beginning of it, or its title [default: begin a new one]
     #[arg(long = "continue", value_name = "last|ID")]
     again: Option<String>,
-    /// The same, as the first argument or by -c
+    /// The same, as the first argument or by -c; a new name begins one
     #[arg(value_name = "CONVERSATION", conflicts_with = "again")]
     conversation: Option<String>,
     #[command(flatten)]
@@ -53,8 +53,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let memory = Builder::of(config).open()?;
     let model = args.agent.model(&memory)?;
     let mut session = Session::begin(memory, model, &args.agent, globals)?;
-    if let Some(name) = args.again.as_ref().or(args.conversation.as_ref()) {
-        session.load(name).await?;
+    match (&args.again, &args.conversation) {
+        (Some(name), _) => session.load(name).await?,
+        (None, Some(name)) => session.load_or_begin(name).await?,
+        (None, None) => {}
     }
     session.greet()?;
     let mut input = Input::open(session.said_before().await?)?;
@@ -66,7 +68,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // The next Ctrl-C leaves after one at the prompt, which a line may have begun again.
     let mut is_warned = false;
     loop {
-        session.before_input()?;
+        session.before_input().await?;
         let flow = match input.next(&session.typed(), session.kept.is_some())? {
             Entered::End => Flow::Leave,
             Entered::Interrupt if is_warned => Flow::Leave,

@@ -92,7 +92,9 @@ pub(crate) fn model(stub: &Stub) -> Vec<String> {
 
 fn with(store: &Store, args: &[&str], stub: &Stub) -> Command {
     let model = model(stub);
-    store.command(&args.iter().copied().chain(model.iter().map(String::as_str)).collect::<Vec<_>>())
+    let named = if args.contains(&"--model") { 2 } else { 0 };
+    let model = model.iter().map(String::as_str).skip(named);
+    store.command(&args.iter().copied().chain(model).collect::<Vec<_>>())
 }
 
 /// A chat with these lines as its input.
@@ -138,6 +140,7 @@ fn a_question_is_answered_in_a_conversation_that_goes_on() {
     assert!((cost - 2.0 * (400.0 + 300.0 + 100.0) / 1e6).abs() < 1e-9, "{cost}");
     // The model sees the earlier turn, and the result of its call.
     let last = stub.bodies().pop().unwrap().to_string();
+    assert!(last.contains("except this person's own rules"), "the rules of the user stand in the quoted view: {last}");
     assert!(last.contains("I want a window seat.") && last.contains(r#""tool_call_id":"c""#), "{last}");
 }
 
@@ -148,6 +151,11 @@ fn exit_codes_say_what_is_missing_and_a_failed_turn_is_finished_later() {
     assert!(error.contains("--model"), "{error}");
     let error = failure(&mut with(&store, &["ask", "-c", "trip"], &stub), 3);
     assert!(error.contains("nothing is open"), "{error}");
+    for wrong in [&["ask", "-c", "trip", "--budget", "10", "Hello?"][..], &["ask", "--model", "foo:bar", "Hello?"]] {
+        let error = failure(&mut with(&store, wrong, &stub), 2);
+        assert!(error.contains("--budget 10 is too small") || error.contains("foo"), "{error}");
+        assert!(store.json(&["list"])["conversations"].as_array().unwrap().is_empty(), "nothing is appended");
+    }
     failure(&mut with(&store, &["ask", "-c", "trip", "Please fail."], &stub), 1);
     assert_eq!(messages(&store), ["user: Please fail."]);
     let other = Stub::start(|_, _| says("Done."));
@@ -177,7 +185,7 @@ fn a_chat_of_lines_shows_what_was_shown_and_learned_and_takes_commands() {
         "1.1 is not shown as known any more; message 1 stays",
         "nothing is known of it",
         "nothing was erased",
-        "error: there is no command !nothing: !help?",
+        "error: there is no command !nothing: !help lists all.",
         "!nopersist",
         "chat --continue",
     ] {
@@ -210,6 +218,15 @@ fn without_a_model_two_lines_say_how_to_get_one_and_commands_work() {
     assert_eq!(messages(&store).len(), 1, "nothing is said without a model");
     failure(&mut store.command(&["chat", "--json"]), 2);
     failure(&mut store.command(&["chat", "--continue", "nowhere"]), 3);
+}
+
+#[test]
+fn a_new_name_begins_a_conversation_as_it_does_for_ask() {
+    let (store, stub) = (Store::new(), service());
+    let shown = chat(&mut with(&store, &["chat", "kitchen"], &stub), "Hello.\n");
+    assert!(shown.contains("there was no conversation `kitchen`: it begins"), "{shown}");
+    let shown = chat(&mut with(&store, &["chat", "kitchen"], &stub), "");
+    assert!(shown.contains("`kitchen`: 2 messages"), "{shown}");
 }
 
 /// Reads the output of a chat up to a text.
@@ -362,7 +379,14 @@ fn an_answer_that_breaks_off_is_kept_and_goes_on_when_asked() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert_eq!(stub.requests().len(), 3, "nothing is asked twice unasked");
-    assert_eq!(messages(&store).len(), 6);
+    let said = messages(&store);
+    assert_eq!(said[2..4], ["user: Now break again.", "assistant: The first half [cut off]"]);
+    assert!(said.len() == 5 && said[4].starts_with("assistant: It is"), "nothing in the user's name: {said:?}");
+    let sent = stub.bodies().pop().unwrap();
+    assert!(
+        sent["messages"].as_array().unwrap().last().unwrap().to_string().contains("Go on where it ended"),
+        "{sent}"
+    );
 }
 
 #[test]
@@ -474,7 +498,7 @@ fn words_that_a_command_does_not_take_do_nothing_and_two_marks_send_one() {
     let shown = chat(&mut with(&store, &["chat"], &stub), &lines);
     assert_eq!(shown.matches("▸ error: nothing was done: !").count(), misused.lines().count(), "{shown}");
     for part in [
-        "there is no command !=: !help? A message that begins with ! is sent by !!",
+        "there is no command !=: !help lists all. A message that begins with ! is sent by !!",
         "!facts correct ID TEXT",
         "!facts enable ID",
         "no fact has the id 99.1: !facts lists them",
@@ -489,7 +513,7 @@ fn words_that_a_command_does_not_take_do_nothing_and_two_marks_send_one() {
 #[test]
 fn messages_have_numbers_and_last_is_the_last_answer() {
     let (store, stub) = (Store::new(), service());
-    let lines = "Hello.\n!expand last\n!expand 1-last\n!expand 99\n!important last\n!important last off\n!save Talk\n\
+    let lines = "Hello.\n!expand last\n!expand 1-last\n!expand 99\n!important last\n!important last off\n!important 98\n!expan\n!save\n!save Talk\n\
                  !forget last\n!forget last --yes\n!nopersist\nHi there.\n!save Other\n";
     let shown = chat(&mut with(&store, &["chat"], &stub), lines);
     for part in [
@@ -497,6 +521,9 @@ fn messages_have_numbers_and_last_is_the_last_answer() {
         "-- 2: assistant",
         "-- 1: user",
         "there is no message 99: the last one is 2",
+        "there is no message 98: the last one is 2",
+        "there is no command !expan: do you mean !expand?",
+        " has 2 messages: each is kept as soon as it is said",
         "message 2 stays word for word",
         "message 2 is summarized as others are",
         "\"Talk\": !load finds it",
@@ -540,6 +567,25 @@ fn only_the_answer_of_ask_is_on_standard_output_and_one_that_is_not_whole_fails(
     assert!(code == Some(0) && !out.contains('▸') && errors.contains("▸ search_memory(query: window seat)"), "{out}");
     let (_, out, errors) = ask(&["Please break."]);
     assert!(out == "The first half\n" && errors.contains("▸ [cut off]"), "{out}{errors}");
+}
+
+#[test]
+fn a_failed_summary_is_a_sentence_and_no_line_of_the_log() {
+    let store = Store::new();
+    let stub = Stub::start(|_, request| match request.body["stream"] == true {
+        true => says(&"Half of the answer. ".repeat(20)),
+        false => Response::json(&json!({"choices": [{"message": {"role": "assistant", "content": ""}}]})),
+    });
+    let mut model = model(&stub);
+    (model[1], model[3]) = ("openai:m?window=4000".to_owned(), "openai:m?window=4000".to_owned());
+    let question = "We talk about the kitchen, and about its worktop of oak at length. ".repeat(6);
+    let said = (0..14).find_map(|_| {
+        let args = ["ask", "-c", "trip", &question].into_iter().chain(model.iter().map(String::as_str));
+        let output = store.command(&args.collect::<Vec<_>>()).output().unwrap();
+        Some(String::from_utf8(output.stderr).unwrap()).filter(|errors| !errors.is_empty())
+    });
+    let sentence = "warning: a model or plugin of the memory failed, and the built-in one answered in its place\n";
+    assert_eq!(said.as_deref(), Some(sentence));
 }
 
 #[test]
@@ -611,10 +657,30 @@ fn a_missing_key_is_named_before_anything_else() {
 }
 
 #[test]
+fn only_what_the_person_said_is_announced_and_messages_from_elsewhere_once() {
+    let store = Store::new();
+    let stub = Stub::start(|_, _| says("Good. What is your budget?"));
+    let mut child = started(&mut with(&store, &["chat", "trip"], &stub));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"I prefer a window seat.\n").unwrap();
+    wait_for(&mut child, "▸ messages 1-2");
+    wait_for(&mut child, "noted preference 1.1");
+    store.succeed(&["append", "-c", "trip", "From elsewhere."]);
+    input.write_all(b"!stats\nThank you.\n").unwrap();
+    drop(input);
+    let shown = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(store.json(&["facts", "-c", "trip"]).to_string().contains("What is your budget?"), "it is known");
+    assert!(!shown.contains("noted question"), "{shown}");
+    assert_eq!(shown.matches("▸ 1 message came from elsewhere, from message 3 on").count(), 1, "{shown}");
+}
+
+#[test]
 fn a_chat_that_is_continued_shows_the_last_exchange() {
     let (store, stub) = (Store::new(), service());
     chat(&mut with(&store, &["chat"], &stub), "First.\nSecond.\n");
     let shown = chat(&mut with(&store, &["chat", "--continue", "last"], &stub), "");
     assert!(shown.contains(": 4 messages\n> Second.\nIt is **noted**"), "{shown}");
+    let last = shown.trim_end().lines().last().unwrap_or_default();
+    assert!(last.contains(" chat --continue "), "the command stands on a line of its own: {shown}");
     assert!(!shown.contains("About:") && !shown.contains("First."), "{shown}");
 }

@@ -141,7 +141,7 @@ fn a_failure_is_told_and_stops_nothing() {
     assert!(stub.requests().len() <= 3, "{}", stub.requests().len());
     let error = store.fail(&with(&["model", "test", "openai:m"], &model(&stub)), 1);
     assert!(error.contains("no access to m") && error.contains("no such key"), "{error}");
-    let error = store.fail(&["--chat-model", "gpt", "list"], 1);
+    let error = store.fail(&["--chat-model", "gpt", "list"], 2);
     assert!(error.contains("openai:NAME"), "{error}");
 }
 

@@ -13,11 +13,14 @@ use memory_core::{
 use super::{Prompt, media};
 use crate::render::{self, Body, Part};
 
+/// Label of a message of the user that follows the one before it.
+const USER: &str = "[user]: ";
+
 /// The prompt as a request.
 ///
-/// A message of the user keeps its label, with the day above it when the day changes. The model's own messages are
-/// verbatim, since a model repeats labels that it finds in its own words: the content of their labels stands at the end
-/// of the user's message before.
+/// A message of the user keeps its label, with the day above it when the day changes, unless its role says as much. The
+/// model's own messages are verbatim, since a model repeats labels that it finds in its own words. A day above them, and
+/// their names if several models spoke, stand at the end of the user's message before.
 pub(super) fn request(prompt: &Prompt, model: Option<&str>) -> ChatRequest {
     // Everything after the history is one text.
     let end = prompt.parts.iter().rposition(|part| part.kind.is_history()).map_or(0, |last| last + 1);
@@ -64,6 +67,8 @@ struct Transcript<'a> {
     is_summarized: bool,
     /// Last message that was added.
     last: Option<NodeId>,
+    /// True if the number of that message cannot be told from the texts before it.
+    is_unnumbered: bool,
     breakpoints: Vec<Breakpoint>,
 }
 
@@ -99,35 +104,46 @@ impl<'a> Transcript<'a> {
         let opening = shown.trim_end_matches('\n').strip_suffix(text.trim_end_matches('\n')).unwrap_or_default();
         match message.role {
             Role::Assistant => self.answer(message, opening, follows),
-            Role::User | Role::System | Role::Tool => self.ask(message, opening),
+            Role::User | Role::System | Role::Tool => self.ask(node.id, message, opening),
         }
     }
 
-    /// Adds a message of the model. Its number needs no mention if it `follows` the message before.
+    /// Adds a message of the model, without its number: the next message of the user tells its own unless this one
+    /// `follows` the message before.
     fn answer(&mut self, message: &Message, opening: &str, follows: bool) {
         let (heading, label) = opening.rsplit_once('\n').unwrap_or(("", opening));
         if !heading.is_empty() {
             self.say(&format!("{heading}\n"));
         }
         // Text after the results of calls would teach a model to wait for text, so a heading is deferred instead.
+        let is_named = self.names_models && !self.ends_with_results();
+        if is_named {
+            self.say(&format!("{}\n", label.trim_end()));
+        }
         if !self.ends_with_results() {
-            if self.names_models || !follows {
-                self.say(&format!("{}\n", label.trim_end()));
-            }
             self.flush();
         }
+        self.is_unnumbered |= !follows && !is_named;
         self.push(Role::Assistant, message.content_for(self.model));
     }
 
     /// Adds a message of the user or a tool.
-    fn ask(&mut self, message: &Message, opening: &str) {
+    fn ask(&mut self, number: NodeId, message: &Message, opening: &str) {
         let is_result = |block: &&ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
         let (results, said): (Vec<_>, Vec<_>) = message.content.iter().partition(is_result);
         self.push(Role::User, results.into_iter().cloned().collect());
         if said.is_empty() {
             return;
         }
-        self.say(opening);
+        let is_unnumbered = mem::take(&mut self.is_unnumbered);
+        match opening.strip_prefix('[') {
+            Some(label) if is_unnumbered && !opening.contains("[Message ") => {
+                self.say(&format!("[Message {number}, {label}"));
+            }
+            // Between texts of the user's role the label tells the message from what stands before.
+            _ if opening == USER && self.begins() => {}
+            _ => self.say(opening),
+        }
         for block in said {
             match block {
                 ContentBlock::Text(text) => self.say(&format!("{}\n", render::escape(text))),
@@ -155,6 +171,11 @@ impl<'a> Transcript<'a> {
             _ if blocks.is_empty() => {}
             _ => self.messages.push(Message::new(role, blocks)),
         }
+    }
+
+    /// True if the next text of the user begins a message.
+    fn begins(&self) -> bool {
+        self.pending.is_empty() && self.messages.last().is_none_or(|last| last.role == Role::Assistant)
     }
 
     fn ends_with_results(&self) -> bool {

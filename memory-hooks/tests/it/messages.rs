@@ -5,7 +5,7 @@ use memory_core::{
     plan::PlanError,
     port::{Breakpoint, ChatRequest},
 };
-use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions, PromptPart};
+use memory_hooks::{MemoryError, Piece, PieceKind, Prompt, PromptOptions, PromptPart, SourceClass};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -107,11 +107,27 @@ fn what_stands_for_older_messages_precedes_them_and_ends_at_a_breakpoint() {
     // Nothing of the text is lost: every line that is not the model's own stands in the user's voice.
     let whole: String = request.messages.iter().flat_map(texts).map(|text| format!("{text}\n")).collect();
     for piece in prompt.pieces.iter().filter(|piece| piece.source.is_none_or(|source| source.as_str() != "model")) {
-        assert!(whole.contains(piece.text.trim_matches('\n')), "{}", piece.text);
+        let said = piece.text.strip_prefix("[user]: ").unwrap_or(&piece.text);
+        assert!(whole.contains(said.trim_matches('\n')), "{}", piece.text);
     }
-    // A message of the model has its number in the text before it where the number would be unknown.
-    let first_said = prompt.part(PromptPart::History).find(|piece| piece.speaker.is_some()).unwrap();
-    assert!(whole.contains(&format!("[Message {}, ", first_said.nodes.unwrap().first())));
+    // The first message of the user behind them has its number, which would be unknown.
+    let is_users = |piece: &&Piece| piece.source == Some(SourceClass::User) && piece.kind == PieceKind::Message;
+    let first_said = prompt.part(PromptPart::History).find(is_users).unwrap();
+    assert!(whole.contains(&format!("[Message {}, ", first_said.nodes.unwrap().first())), "{whole}");
+}
+
+#[test]
+fn no_label_repeats_a_role_or_stands_before_words_of_the_model() {
+    let said = |count| (0..count).map(|n| if n % 2 == 0 { Message::user("Why?") } else { Message::assistant("So.") });
+    let request = shown(said(4).collect(), &PromptOptions::new(4_000)).messages();
+    assert_eq!(texts(&request.messages[2]), ["Why?"]);
+    for prompt in [shown(chat(200), &PromptOptions::new(700)), shown(chat(120), &PromptOptions::new(900))] {
+        let messages = prompt.messages().messages;
+        let users = messages.iter().filter(|message| message.role == Role::User);
+        for text in users.flat_map(texts) {
+            assert!(!text.starts_with("[user]: ") && !text.trim_end().ends_with("]:"), "{text}");
+        }
+    }
 }
 
 #[test]

@@ -150,6 +150,11 @@ impl Tool for Find {
         let rest = found.matches.get(skip..).unwrap_or_default();
         let (mut shown, mut said) = (0, None);
         for one in rest {
+            // The call itself holds the pattern, and its question often does; the cursor counts them.
+            if tools.turn().is_some_and(|(running, turn)| one.conversation == *running && turn.contains(one.node)) {
+                shown += 1;
+                continue;
+            }
             let place = (one.conversation.clone(), one.node);
             if said.as_ref().is_none_or(|(of, _)| *of != place) {
                 let conversation = failure::whole(memory, &one.conversation)?;
@@ -237,15 +242,36 @@ mod tests {
     use super::*;
     use crate::Options;
 
-    #[tokio::test]
-    async fn a_search_that_its_client_cancels_ends() {
-        let dir = tempfile::tempdir().unwrap();
-        let config = Config::new(dir.path().join("store"), Access::Write).without_model();
+    /// The tools of a memory with two messages.
+    async fn tools(dir: &std::path::Path) -> Tools {
+        let config = Config::new(dir.join("store"), Access::Write).without_model();
         let memory = Builder::of(config).background(false).open().unwrap();
         for text in ["a first", "a second"] {
             memory.conversation("trip").unwrap().append(Message::user(text)).await.unwrap();
         }
-        let tools = Tools::new(memory, Options::default()).unwrap();
+        Tools::new(memory, Options::default()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_running_turn_is_left_out_and_counted_by_cursors() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = tools(dir.path()).await;
+        let find = async |tools: &Tools| {
+            let input = serde_json::json!({"pattern": "a \\w"}).as_object().cloned().unwrap();
+            tools.call("find", input).await.unwrap().text
+        };
+        let said = find(&all).await;
+        assert!(said.contains("memory used: 2 recalled (messages 1 and 2 of trip)"), "{said}");
+        let trip = all.memory().conversation("trip").unwrap();
+        let running = all.during(trip.id(), NodeRange::single(NodeId::new(2).unwrap()));
+        let said = find(&running).await;
+        assert!(said.starts_with("1 match.") && said.contains("a first") && !said.contains("a second"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_search_that_its_client_cancels_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let tools = tools(dir.path()).await;
         let request = || FindRequest::new("a", Scope::all());
         assert_eq!(found(&tools, request()).await.unwrap().matches.len(), 2);
         let cancelled = CancellationToken::new();

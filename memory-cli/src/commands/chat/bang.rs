@@ -80,7 +80,7 @@ const COMMANDS: [Command; 14] = [
 /// Further lines of the list.
 const KEYS: [(&str, &str); 3] = [
     ("exit", "leave; so do quit and Ctrl-D"),
-    ("!!", "at the begin of a line: the message begins with !"),
+    ("!!", "at the beginning of a line: the message begins with !"),
     ("\\", "at the end of a line: the message goes on in the next"),
 ];
 
@@ -133,8 +133,9 @@ pub(super) async fn run(
 /// Refuses an unknown command, and words that a command does not take.
 fn check(name: &str, rest: &str) -> Result<(), Usage> {
     let Some((_, _, _, takes)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
-        let near = names().find(|known| known.starts_with(&format!("!{name}"))).unwrap_or_else(|| "!help".to_owned());
-        return Err(Usage(format!("there is no command !{name}: {near}? {}", sentence(ESCAPED))));
+        let near = names().find(|known| !name.is_empty() && known.starts_with(&format!("!{name}")));
+        let hint = near.map_or_else(|| "!help lists all.".to_owned(), |near| format!("do you mean {near}?"));
+        return Err(Usage(format!("there is no command !{name}: {hint} {}", sentence(ESCAPED))));
     };
     let is_taken = match takes {
         Takes::Nothing => rest.is_empty(),
@@ -242,13 +243,22 @@ fn nopersist(session: &mut Session<'_>, rest: &str) -> anyhow::Result<()> {
 /// Parses a run of messages, whose numbers may be `last`.
 async fn nodes(session: &Session<'_>, text: &str) -> anyhow::Result<NodeRange> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last) = (node(session, first).await?, node(session, last).await?);
+    let (first, last) = (node(session, first).await?, number(session, last).await?);
     let range = NodeRange::new(first, last);
     range.ok_or_else(|| Usage(format!("message {last} comes before message {first}")).into())
 }
 
-/// Parses the number of a message; `last` is the last answer.
+/// Parses the number of a message that exists; `last` is the last answer.
 async fn node(session: &Session<'_>, text: &str) -> anyhow::Result<NodeId> {
+    let (node, last) = (number(session, text).await?, session.conversation.overview().await?.nodes);
+    if node.get() > last {
+        return Err(Usage(format!("there is no message {node}: the last one is {last}")).into());
+    }
+    Ok(node)
+}
+
+/// Parses a number; `last` is that of the last answer.
+async fn number(session: &Session<'_>, text: &str) -> anyhow::Result<NodeId> {
     if text == "last" {
         let last = session.last_answer().await?;
         return last.ok_or_else(|| Usage("there is no answer yet".to_owned()).into());

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use memory::ledger::{EntryStatus, LedgerRequest};
+use memory::{
+    Role,
+    ledger::{EntryStatus, LedgerRequest},
+};
 use memory_agent::{Ended, Turn};
 use memory_hooks::{Conversation, EntryId, LedgerEntry};
 use textwrap::core::display_width;
@@ -18,7 +21,7 @@ const MOST_FACTS: usize = 3;
 /// Most characters of a fact.
 const FACT: usize = 100;
 
-/// Prints what a turn took, and what was learned in it.
+/// Prints what a turn took, and what was learned in it of the person.
 pub(super) fn after(window: u32, turn: &Turn, learned: &[LedgerEntry]) -> io::Result<()> {
     match turn.ended {
         Ended::Requests => ours("the turn has its maximum of requests: say how to go on")?,
@@ -33,11 +36,14 @@ pub(super) fn after(window: u32, turn: &Turn, learned: &[LedgerEntry]) -> io::Re
     if let Some(prompt) = &turn.prompt {
         ours(&status(prompt.used().recalled, window, turn, width().saturating_sub(2)))?;
     }
-    for entry in learned.iter().take(MOST_FACTS) {
+    // What the model says of itself, as a question, is no news to its reader.
+    let is_of_person = |entry: &&LedgerEntry| entry.speaker.as_deref() == Some(Role::User.as_str());
+    let said: Vec<_> = learned.iter().filter(is_of_person).collect();
+    for entry in said.iter().take(MOST_FACTS) {
         ours(&noted(entry))?;
     }
-    if learned.len() > MOST_FACTS {
-        ours(&format!("and {} more: !facts", learned.len() - MOST_FACTS))?;
+    if said.len() > MOST_FACTS {
+        ours(&format!("and {} more: !facts", said.len() - MOST_FACTS))?;
     }
     crate::terminal::To::Output.line("")
 }

@@ -175,11 +175,3 @@ fn called(call: &CallDone, width: usize) -> String {
     let room = width.saturating_sub(call.name.chars().count() + end.chars().count() + 4);
     format!("{}({}{end}", call.name, shorten(&input.unwrap_or_default(), room))
 }
-
-/// The words of a line of the log, ` WARN memory_agent::agent: the words`.
-pub(super) fn warning(line: &str) -> String {
-    let line = line.trim_start();
-    let words = line.split_once(' ').filter(|(level, _)| ["WARN", "ERROR"].contains(level));
-    let words = words.and_then(|(_, rest)| rest.split_once(": ")).filter(|(target, _)| !target.contains(' '));
-    words.map_or(line, |(_, words)| words).to_owned()
-}

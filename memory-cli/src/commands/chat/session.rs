@@ -7,7 +7,7 @@ use memory_agent::{Agent, AgentError, Ended, Turn, Usage};
 use memory_core::text::one_line;
 use memory_hooks::Conversation;
 
-use super::{AgentArgs, Live, ahead::Typed, bang, footer, input::Input, live, signals::Signals};
+use super::{AgentArgs, Live, ahead::Typed, bang, begun, footer, input::Input, live, signals::Signals};
 use crate::{
     failure,
     globals::Globals,
@@ -16,17 +16,16 @@ use crate::{
     terminal::{self, To},
 };
 
-/// Messages that make the model go on with an answer that is not whole, and have it answer again.
-const GO_ON: &str = "Your answer was cut off. Go on where it ended.";
-const ANSWER: &str = "Your answer was empty. Answer the message before it.";
 /// Most earlier messages among which the last exchange is looked for.
 const LOOKED_AT: u64 = 50;
 /// Most characters of the last question.
 const QUESTION: usize = 400;
 /// Most earlier messages that the arrow keys bring back.
 const SAID_BEFORE: u64 = 200;
-/// Line before the answer to a message of an earlier process.
+/// Lines before the answer to a message of an earlier process, and before what follows an answer that is not whole.
 const ASKED_AGAIN: &str = "the last message has no answer: it is asked again; Ctrl-C stops it";
+const GOES_ON: &str = "the model is asked to go on where the answer ended";
+const ANSWERS: &str = "the model is asked to answer the message";
 /// Lines of a chat without a model.
 const NO_MODEL: [&str; 3] = [
     "No chat model is set; !help lists what works without.",
@@ -57,6 +56,9 @@ pub(super) struct Session<'a> {
     typed: Typed,
     /// Number of erased messages that the last prompt and the arrow keys know of.
     erased: u64,
+    /// Number of messages at the last prompt, if it is known, and those of a turn since.
+    seen: Option<u64>,
+    own: Option<NodeRange>,
     /// Warnings that were shown.
     warned: BTreeSet<String>,
     model: Option<Arc<dyn ChatModel>>,
@@ -92,6 +94,8 @@ impl<'a> Session<'a> {
             usage: Usage::default(),
             typed: Typed::default(),
             erased: 0,
+            seen: None,
+            own: None,
             warned: BTreeSet::new(),
             model,
             no_model,
@@ -120,20 +124,39 @@ impl<'a> Session<'a> {
         let last = NodeRange::first_n(state.nodes).map(NodeRange::last);
         let Some(range) = last.map(|last| NodeRange::single(last).widen(SAID_BEFORE, 0)) else { return Ok(Vec::new()) };
         let nodes = self.memory.parts().store.readable_nodes(self.conversation.id(), range).await?.nodes;
-        let is_said =
-            |message: &Message| message.said_as() == Role::User && ![GO_ON, ANSWER].contains(&message.text().as_str());
-        Ok(nodes.iter().filter(|node| is_said(&node.message)).map(|node| node.message.text()).collect())
+        let is_said = |node: &&Node| node.message.said_as() == Role::User;
+        Ok(nodes.iter().filter(is_said).map(|node| node.message.text()).collect())
     }
 
     /// Goes to another conversation.
     pub(super) fn go_to(&mut self, conversation: Conversation) {
         self.conversation = conversation;
         (self.agent, self.prompt) = (None, None);
+        (self.seen, self.own) = (None, None);
     }
 
-    /// Continues a conversation, and prints the last exchange.
+    /// Continues the conversation of this name, or begins one.
+    pub(super) async fn load_or_begin(&mut self, name: &str) -> anyhow::Result<()> {
+        let conversation = begun(&self.memory, Some(name)).await?;
+        if conversation.overview().await.is_err_and(|error| error.is_not_found()) {
+            live::ours(&format!(
+                "there was no conversation `{}`: it begins with your first message",
+                conversation.id()
+            ))?;
+            self.go_to(conversation);
+            return Ok(());
+        }
+        self.go_on_in(conversation).await
+    }
+
+    /// Continues a conversation.
     pub(super) async fn load(&mut self, name: &str) -> anyhow::Result<()> {
         let conversation = self.memory.resume(name).await?;
+        self.go_on_in(conversation).await
+    }
+
+    /// Goes to a conversation, and prints its last exchange.
+    async fn go_on_in(&mut self, conversation: Conversation) -> anyhow::Result<()> {
         self.go_to(conversation);
         let state = self.conversation.overview().await?;
         let title = self.conversation.title().await?.filter(|title| !title.is_derived);
@@ -151,7 +174,7 @@ impl<'a> Session<'a> {
                     let lines = wrap_after("> ", "  ", &one_line(&shorten(&text, QUESTION)), live::width());
                     lines.iter().try_for_each(|line| self.output.line(line))?;
                 }
-                Role::Assistant if at < answer => {}
+                Role::Assistant if at < answer && Ended::of(&node.message).is_none() => {}
                 Role::Assistant if To::Output.is_terminal() => {
                     let mut streamed = Streamed::new(live::width());
                     let lines = streamed.push(&text) + &streamed.finish();
@@ -184,12 +207,27 @@ impl<'a> Session<'a> {
         std::mem::take(&mut self.typed).text
     }
 
-    /// Prints what came up during the last answer.
-    pub(super) fn before_input(&mut self) -> anyhow::Result<()> {
+    /// Prints what came up since the last prompt.
+    pub(super) async fn before_input(&mut self) -> anyhow::Result<()> {
         if self.typed.is_cut {
             live::ours("the pasted text is cut: its end did not arrive")?;
         }
+        self.announce_others().await?;
         self.warn()
+    }
+
+    /// Says how many messages other programs have added to the conversation since the last prompt.
+    async fn announce_others(&mut self) -> anyhow::Result<()> {
+        let nodes = self.conversation.overview().await.map_or(0, |state| state.nodes);
+        let own = self.own.take();
+        let Some(seen) = self.seen.replace(nodes) else { return Ok(()) };
+        let others = nodes.saturating_sub(seen).saturating_sub(own.map_or(0, NodeRange::count));
+        if others == 0 {
+            return Ok(());
+        }
+        let after_own = own.filter(|own| own.first().get() == seen + 1).map(|own| own.last().get());
+        let (came, first) = (counted(others, "message", "messages"), after_own.unwrap_or(seen) + 1);
+        Ok(live::ours(&format!("{came} came from elsewhere, from message {first} on: !expand shows them"))?)
     }
 
     /// Forgets the words of messages that were erased, also by another process.
@@ -204,7 +242,7 @@ impl<'a> Session<'a> {
 
     /// Prints a new warning of the log, and counts further ones.
     fn warn(&mut self) -> anyhow::Result<()> {
-        let held: Vec<_> = terminal::take_held_events().into_iter().map(|line| live::warning(&line)).collect();
+        let held = terminal::take_warnings(self.conversation.id().as_str());
         let mut new = held.into_iter().filter(|line| self.warned.insert(line.clone())).collect::<Vec<_>>().into_iter();
         let Some(first) = new.next() else { return Ok(()) };
         let more = match new.len() {
@@ -223,24 +261,27 @@ impl<'a> Session<'a> {
         let Some(ended) = said.last().and_then(|node| Ended::of(&node.message)) else {
             return Ok(self.print("no message waits for an answer, and the last answer is whole")?);
         };
-        let (note, message) = match ended {
-            Ended::Empty => ("the model is asked to answer the message", ANSWER),
-            _ => ("the model is asked to go on where the answer ended", GO_ON),
-        };
-        if self.model.is_some() {
-            live::ours(note)?;
+        if !self.ready()? {
+            return self.say_why_not();
         }
-        self.say(message, signals).await
+        let note = if ended == Ended::Empty { ANSWERS } else { GOES_ON };
+        self.continued(note, true, signals).await.map(drop)
     }
 
     /// Continues a turn without an answer, as a killed program leaves one; `false` if there is none.
     pub(super) async fn go_on(&mut self, signals: &Signals) -> anyhow::Result<bool> {
+        self.continued(ASKED_AGAIN, false, signals).await
+    }
+
+    /// Continues a turn after the line `note`: one without an answer, or one whose answer `is_not_whole`.
+    async fn continued(&mut self, note: &'static str, is_not_whole: bool, signals: &Signals) -> anyhow::Result<bool> {
         if !self.ready()? {
             return Ok(false);
         }
         let Some(mut agent) = self.agent.take() else { return Ok(false) };
-        let live = Live::after(agent.model().name(), ASKED_AGAIN);
-        let turn = agent.until(signals.begin_quietly()).resume(&live).await;
+        let live = Live::after(agent.model().name(), note);
+        let agent_now = agent.until(signals.begin_quietly());
+        let turn = if is_not_whole { agent_now.go_on(&live).await } else { agent_now.resume(&live).await };
         drop(live);
         self.typed = signals.end();
         self.agent = Some(agent);
@@ -287,6 +328,10 @@ impl<'a> Session<'a> {
             return self.say_why_not();
         }
         let Some(mut agent) = self.agent.take() else { return Ok(()) };
+        if let Err(why) = self.how.check_budget(&self.memory, &agent, text) {
+            self.agent = Some(agent);
+            return Err(why.into());
+        }
         let live = Live::new(agent.model().name());
         let turn = agent.until(signals.begin_quietly()).run(Message::user(text), &live).await;
         drop(live);
@@ -319,6 +364,8 @@ impl<'a> Session<'a> {
             Ok(turn) => turn,
             Err(error @ AgentError::Answering { .. }) => return Err(error.into()),
             Err(error) => {
+                // Messages of a turn that failed are not told from others.
+                self.seen = None;
                 live::ours(&format!("error: {}", failure::line_of(&error)))?;
                 let next = match error.is_too_long() {
                     true => "the message is kept: a shorter one, or one with less before it (!clear), may fit",
@@ -328,6 +375,7 @@ impl<'a> Session<'a> {
             }
         };
         self.usage.merge(&turn.usage);
+        self.own = turn.nodes;
         let learned = footer::learned(&self.conversation, &turn).await?;
         footer::after(window, &turn, &learned)?;
         self.prompt = turn.prompt.or(self.prompt.take());
@@ -341,7 +389,9 @@ impl<'a> Session<'a> {
         } else if let Ok(state) = self.conversation.overview().await {
             let command = self.globals.command_line("memory");
             let kept = counted(state.nodes, "message is kept", "messages are kept");
-            self.output.line(&format!("{kept}: {command} chat --continue {}", state.id))?;
+            self.output.line(&format!("{kept}; this command goes on:"))?;
+            // A line that is wrapped could not be copied.
+            self.output.text(&one_line(&format!("{command} chat --continue {}", state.id)))?;
         }
         if is_script && self.has_failed {
             return Err(anyhow::anyhow!("the last message has no whole answer"));

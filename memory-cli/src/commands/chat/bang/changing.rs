@@ -104,7 +104,7 @@ pub(super) async fn save(session: &Session<'_>, rest: &str) -> anyhow::Result<()
     let id = session.conversation.id();
     let kept = counted(session.conversation.overview().await?.nodes, "message", "messages");
     if rest.is_empty() {
-        return Ok(session.print(&format!("{kept} of `{id}` are kept; each is when it is said"))?);
+        return Ok(session.print(&format!("`{id}` has {kept}: each is kept as soon as it is said"))?);
     }
     session.conversation.set_title(rest).await?;
     Ok(session
