@@ -20,6 +20,8 @@ const LABEL: usize = 80;
 const FARTHEST_LABEL: usize = 20;
 /// Part of the room that such a heading may take, as a divisor.
 const LABEL_PART: usize = 6;
+/// Fewest words of a part that stands alone.
+const FEWEST_WORDS: usize = 4;
 /// Share of the room that a part fills with what surrounds it, unless it is a row of a table; also that of a beginning
 /// that is shown for want of words of the question.
 const AROUND: f64 = 0.5;
@@ -85,7 +87,9 @@ pub(crate) fn cut(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Range<usiz
         }
     }
     if header.is_empty() {
+        taken.drop_fragments(text, best);
         taken.widen(best);
+        taken.drop_fragments(text, best);
     }
     taken.ranges()
 }
@@ -149,6 +153,31 @@ impl Taken<'_> {
             best.checked_sub(distance).into_iter().for_each(|at| self.take(at));
         }
         self.max_bytes = most;
+    }
+
+    /// Removes what says nothing where it stands: a label without what it is the label of, and a few words alone.
+    fn drop_fragments(&mut self, text: &str, best: usize) {
+        let units = self.units;
+        // A row of a table has few words, and a value.
+        let is_short = |at: usize| {
+            let part = units.get(at).and_then(|unit| text.get(unit.range.clone())).unwrap_or_default();
+            let words = part.split(char::is_whitespace).filter(|word| word.contains(char::is_alphanumeric));
+            words.count() < FEWEST_WORDS && !part.contains(char::is_numeric)
+        };
+        loop {
+            self.chosen.sort_unstable();
+            let says_nothing = |(place, at): (usize, &usize)| {
+                let [before, after] = [place.checked_sub(1), Some(place + 1)]
+                    .map(|place| place.and_then(|place| self.chosen.get(place)).copied());
+                let is_joined = before.is_some_and(|before| before + 1 == *at) || after == Some(at + 1);
+                let heads = after.is_some_and(|after| after == at + 1 || label_above(text, units, after) == Some(*at));
+                let is_label = is_label(text, units, *at);
+                *at != best && (is_label && !heads || !is_label && !is_joined && is_short(*at))
+            };
+            let Some((place, _)) = self.chosen.iter().enumerate().find(|one| says_nothing(*one)) else { return };
+            let dropped = self.chosen.remove(place);
+            self.bytes -= units.get(dropped).map_or(0, |unit| unit.range.len() + PART_BYTES);
+        }
     }
 
     /// Ranges of the chosen units; neighbours are one range.
@@ -297,6 +326,25 @@ mod tests {
         for max in 40..200 {
             let parts = shown(&text, "Graz in May", max).join(" … ");
             assert!(!parts.contains("**Graz") || parts.contains("**Graz in May**\nRain on"), "{max}: {parts}");
+        }
+    }
+
+    #[test]
+    fn no_heading_and_no_few_words_stand_alone() {
+        let step = "- Prepare the plan for the budget with the team in Graz and all of its neighbours.\n";
+        let text = format!(
+            "Fine.\n\n### Next steps\n\n{}\n### Budget\n\n{}Budget, Graz.\n\n{}\n### Follow-up\n",
+            step.repeat(3),
+            "- A long line about nothing that anybody asked for in this question.\n".repeat(12),
+            step.repeat(4),
+        );
+        for max in 100..900 {
+            let parts = shown(&text, "Next budget for Graz", max);
+            for part in &parts {
+                let is_alone = part.lines().count() == 1 && part.split_whitespace().count() < 4;
+                let heads = parts.iter().skip_while(|other| other != &part).nth(1).is_some();
+                assert!(!is_alone || part.starts_with('#') && heads, "{max}: {parts:?}");
+            }
         }
     }
 
