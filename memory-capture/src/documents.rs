@@ -40,6 +40,8 @@ pub struct AddedDocument {
     pub new: u64,
     /// Conversation of an earlier text of the same name, whose messages are disabled now.
     pub replaces: Option<ConversationId>,
+    /// Conversation that would have its name, and of which everything was erased.
+    pub after_erased: Option<ConversationId>,
 }
 
 /// Source of a document.
@@ -67,12 +69,13 @@ impl Capture {
         let chunks = chunks::chunks(document);
         let messages: Vec<Message> =
             (1..).zip(&chunks).map(|(number, chunk)| message(document, origin, number, chunk)).collect();
-        let (conversation, there, before) = place(parts, document, &messages).await?;
+        let Place { conversation, there, before, erased } = place(parts, document, &messages).await?;
         let mut added = AddedDocument {
             conversation: conversation.id().clone(),
             chunks: messages.len() as u64,
             new: 0,
             replaces: None,
+            after_erased: erased,
         };
         let rest = messages.get(usize::try_from(there).unwrap_or(usize::MAX)..).unwrap_or_default();
         for batch in rest.chunks(BATCH) {
@@ -107,25 +110,35 @@ fn message(document: &Document, origin: &Origin, number: u64, chunk: &chunks::Ch
     message
 }
 
-/// Conversation of a document, the number of messages it has already, and the conversation of an earlier text.
-async fn place(
-    parts: &Parts,
-    document: &Document,
-    messages: &[Message],
-) -> Result<(Conversation, u64, Option<Conversation>), Error> {
+/// Place of a document.
+struct Place {
+    conversation: Conversation,
+    /// Number of messages that it has already.
+    there: u64,
+    /// Conversation of an earlier text.
+    before: Option<Conversation>,
+    /// Conversation of the name, of which everything was erased.
+    erased: Option<ConversationId>,
+}
+
+async fn place(parts: &Parts, document: &Document, messages: &[Message]) -> Result<Place, Error> {
     let name = slug(&document.name);
-    let mut before = None;
+    let (mut before, mut erased) = (None, None);
     for number in 1_u64.. {
         let id = if number == 1 { name.clone() } else { format!("{name}-{number}") };
         let Ok(id) = ConversationId::new(&id) else { break };
         let conversation = parts.memory.conversation(id);
         let there = match conversation.overview().await {
+            Ok(state) if state.erased > 0 && state.erased == state.nodes => {
+                erased.get_or_insert(state.id);
+                continue;
+            }
             Ok(state) => state.nodes,
-            Err(error) if error.is_not_found() => return Ok((conversation, 0, before)),
+            Err(error) if error.is_not_found() => return Ok(Place { conversation, there: 0, before, erased }),
             Err(error) => return Err(error.into()),
         };
         match is_same(&conversation, there, messages).await? {
-            Same::All => return Ok((conversation, there, before)),
+            Same::All => return Ok(Place { conversation, there, before, erased: None }),
             Same::Name => before = Some(conversation),
             Same::Nothing => {}
         }

@@ -82,6 +82,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let mut documents = Vec::with_capacity(read.len());
     for document in read {
         let added = capture.add_document(&document).await?;
+        if let Some(erased) = &added.after_erased {
+            output.note(&format!("`{erased}` was erased: the file is added again, as `{}`", added.conversation));
+        }
         let bar = output.bar("embedding");
         let embedded = runtime.memory.conversation(added.conversation.clone()).index_with(&bar).await?.embedded;
         bar.finish();

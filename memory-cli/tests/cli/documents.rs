@@ -84,8 +84,9 @@ fn another_text_of_a_name_takes_the_place_of_the_earlier_one_and_what_is_erased_
     store.succeed(&["erase", "-c", "plan-txt-2", "--all", "--yes"]);
     assert_eq!(store.json(&["find", "--all", "Quintus"])["hits"].as_array().map_or(0, Vec::len), 0);
     // Added on purpose, it comes back under a name of its own.
-    let added = store.json(&["add", &file("The gate closes at ten, says Quintus.")]);
-    assert_eq!(added["documents"][0]["conversation"], "plan-txt-3");
+    let added = store.command(&["add", &file("The gate closes at ten, says Quintus.")]).output().unwrap();
+    let said = String::from_utf8(added.stderr).unwrap();
+    assert!(said.contains("`plan-txt` was erased: the file is added again, as `plan-txt-3`"), "{said}");
 }
 
 #[test]

@@ -247,7 +247,9 @@ fn what_is_erased_before_it_is_embedded_stops_no_index() {
     let said = ["train one", "train two", "train three"];
     let memory = dir.words().open().unwrap();
     let talk = memory.conversation("trip").unwrap();
-    said.iter().for_each(|text| drop(block_on(talk.append(Message::user(*text))).unwrap()));
+    for text in said {
+        block_on(talk.append(Message::user(text))).unwrap();
+    }
     let request = EraseRequest::Nodes { conversation: talk.id().clone(), nodes: runs(&[(2, 2)]) };
     let plan = block_on(memory.plan_erasure(request)).unwrap();
     block_on(memory.erase(plan, EraseOptions::default())).unwrap();
