@@ -94,9 +94,13 @@ pub(crate) fn cut(text: &str, asked: &Asked, max_bytes: usize) -> Vec<Range<usiz
     taken.ranges()
 }
 
-/// True if a unit is a heading, or names what follows it, such as "**Example**" or "For the database:".
+/// True if a unit is a heading, or names what follows it, such as "3. **Example**" or "For the database:".
 fn is_label(text: &str, units: &[Unit], at: usize) -> bool {
     let line = units.get(at).and_then(|unit| text.get(unit.range.clone())).unwrap_or_default();
+    let is_mark = |mark: &str| {
+        matches!(mark, "-" | "*" | "+") || mark.trim_end_matches(['.', ')']).bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let line = line.split_once(' ').filter(|(mark, _)| is_mark(mark)).map_or(line, |(_, item)| item.trim_start());
     let is_bold = line.starts_with("**") && line.trim_end_matches(':').ends_with("**");
     line.len() < LABEL && (line.starts_with('#') || is_bold || line.ends_with([':', '：']))
 }
@@ -331,9 +335,10 @@ mod tests {
 
     #[test]
     fn no_heading_and_no_few_words_stand_alone() {
+        let item = "3. **Budget of Graz**\n";
         let step = "- Prepare the plan for the budget with the team in Graz and all of its neighbours.\n";
         let text = format!(
-            "Fine.\n\n### Next steps\n\n{}\n### Budget\n\n{}Budget, Graz.\n\n{}\n### Follow-up\n",
+            "Fine.\n\n### Next steps\n\n{}{item}\n### Budget\n\n{}Budget, Graz.\n\n{}\n### Follow-up\n",
             step.repeat(3),
             "- A long line about nothing that anybody asked for in this question.\n".repeat(12),
             step.repeat(4),
@@ -343,7 +348,7 @@ mod tests {
             for part in &parts {
                 let is_alone = part.lines().count() == 1 && part.split_whitespace().count() < 4;
                 let heads = parts.iter().skip_while(|other| other != &part).nth(1).is_some();
-                assert!(!is_alone || part.starts_with('#') && heads, "{max}: {parts:?}");
+                assert!(!is_alone || part.starts_with(['#', '3']) && heads, "{max}: {parts:?}");
             }
         }
     }
