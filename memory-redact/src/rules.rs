@@ -76,7 +76,7 @@ fn any(value: &Value<'_>) -> Option<usize> {
 }
 
 /// Shapes as their issuers document them. Placeholders such as `sk-xxxxxxxx` have too little entropy.
-const RULES: [Rule; 37] = [
+const RULES: [Rule; 42] = [
     Rule {
         class: Sensitive::PrivateKey,
         words: &["private key"],
@@ -137,11 +137,23 @@ const RULES: [Rule; 37] = [
     key(&["dapi"], r"\bdapi[a-f0-9]{32}\b"),
     key(&["accountkey="], r"(?i)AccountKey=([A-Za-z0-9+/]{86}==)"),
     key(&["eyj"], r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    key(&["atatt3"], r"\bATATT3[A-Za-z0-9_=-]{50,}"),
+    key(&["hvs."], r"\bhvs\.[A-Za-z0-9_-]{24,}"),
+    // A key of Twilio, a signature of Azure in an address, and a password of a command line.
+    Rule { class: Sensitive::ServiceKey, words: &["sk"], pattern: r"\bSK[0-9a-f]{32}\b", digits: 0, accept: random },
+    key(&["sig="], r"[?&]sig=([A-Za-z0-9%+/_-]{40,})"),
+    Rule {
+        class: Sensitive::ServiceKey,
+        words: &["curl"],
+        pattern: r#"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]["']?[^\s:"']{1,64}:([^\s"']{4,128})"#,
+        digits: 0,
+        accept: |value| value.when(is_no_variable(value.text)),
+    },
     // A bot of Telegram.
     Rule {
         class: Sensitive::ServiceKey,
         words: &[":aa"],
-        pattern: r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b",
+        pattern: r"(?:\b|\bbot)(\d{8,10}:AA[A-Za-z0-9_-]{33})\b",
         digits: 0,
         accept: random,
     },

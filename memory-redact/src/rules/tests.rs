@@ -39,6 +39,9 @@ fn keys_of_services_are_found_within_sentences() {
         made("npm_", 36),
         made("hf_", 34),
         made("gsk_", 52),
+        made("ATATT3", 60),
+        made("hvs.", 30),
+        format!("S{}", "K3f1a9c4b7e2d8065f3a1c9b4e7d2f806"),
         format!("{}.{}", made("SG.", 22), made("", 43)),
         format!("{}.{}.{}", made("eyJ", 20), made("eyJ", 40), made("", 43)),
     ];
@@ -51,6 +54,15 @@ fn keys_of_services_are_found_within_sentences() {
         ] {
             assert_eq!(found(&text), [(Sensitive::ServiceKey, key.as_str())], "{text}");
         }
+    }
+    let secret = made("", 44);
+    let token = format!("123456789:AA{}", made("", 33));
+    for (text, value) in [
+        (format!("https://api.telegram.org/bot{token}/getMe"), &token),
+        (format!("https://x.blob.core.windows.net/a?sp=r&sig={secret}"), &secret),
+        (format!("curl -s -u admin:{secret} https://example.com"), &secret),
+    ] {
+        assert_eq!(found(&text), [(Sensitive::ServiceKey, value.as_str())], "{text}");
     }
     let named =
         ["api_key = q8Zr4tLm2Xw9Vb7N", "DB_PASSWORD=hunter2Hunter9x!", "\"authToken\": \"9f8e7d6c5b4a39281706\""];
