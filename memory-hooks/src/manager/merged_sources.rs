@@ -80,7 +80,8 @@ impl Writer<'_> {
         let nodes: Vec<_> = replaced.iter().map(|line| NodeRange::single(line.node)).collect();
         self.read_each(&nodes, CHUNK, |node| {
             let text = node.message.text();
-            for line in replaced.iter().filter(|line| line.node == node.id) {
+            let of_node = replaced.get(replaced.partition_point(|line| line.node < node.id)..).unwrap_or_default();
+            for line in of_node.iter().take_while(|line| line.node == node.id) {
                 ended.add(&dated(node, line.standing.said_in(&text)));
             }
         })

@@ -59,6 +59,7 @@ static OPENING: LazyLock<Phrases<Opener>> =
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let of_matter = spoken(text).take(TRIED).find_map(matter);
+    let of_matter = of_matter.as_deref().map(shortened);
     of_matter.or_else(|| said(text).lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
 }
 
@@ -196,7 +197,7 @@ fn matter(sentence: &str) -> Option<String> {
         return None;
     }
     if let Some(requested) = requested(&plain, &all) {
-        return Some(shortened(requested.trim_end_matches('?')));
+        return Some(requested.trim_end_matches('?').to_owned());
     }
     let (first, asks) = after_openers(&plain, &all);
     let rest = all.get(first..)?;
@@ -211,7 +212,7 @@ fn matter(sentence: &str) -> Option<String> {
     let said = plain.get(begins..)?;
     // "Can you plan a trip?" without its opener is not a question.
     let said = if asks { said.trim_end_matches('?') } else { said };
-    Some(shortened(said))
+    Some(said.to_owned())
 }
 
 /// Index of the first word after greetings, the greeted name and polite openers; true if an opener made it a question.
