@@ -2,10 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use memory_core::{
-    ContentBlock, ConversationId, Message, Node, NodeId, NodeRange, Role,
-    port::{ConversationState, Sensitive},
-};
+use memory_core::{ContentBlock, ConversationId, Message, Node, NodeId, NodeRange, Role, port::ConversationState};
 
 use memory_strategies::{Subject, Subjects};
 
@@ -56,8 +53,7 @@ pub(crate) async fn title(ports: &Ports, state: &ConversationState) -> Result<Op
 async fn read(ports: &Ports, id: &ConversationId, run: NodeRange) -> Result<Vec<Node>, MemoryError> {
     let mut nodes = ports.store.readable_nodes(id, run).await?.nodes;
     if let Some(detector) = &ports.detector {
-        let masked = |name: Option<&str>, text: &str| detector.masked_in(name, text, &Sensitive::is_key);
-        nodes.iter_mut().for_each(|node| node.message.replace_texts(&masked));
+        nodes.iter_mut().for_each(|node| detector.mask_keys(&mut node.message));
     }
     Ok(nodes)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{
     ConversationId, NodeOutline, NodeRange, Summary,
-    port::{BoxFuture, ConversationState, Detector, ReadNodes, Sensitive, Source, StoreError},
+    port::{BoxFuture, ConversationState, Detector, ReadNodes, Source, StoreError},
 };
 
 /// A source whose messages have placeholders in place of private keys and keys of services.
@@ -16,8 +16,7 @@ pub(crate) struct MaskedSource {
 
 impl MaskedSource {
     fn masked(&self, mut read: ReadNodes) -> ReadNodes {
-        let masked = |name: Option<&str>, text: &str| self.detector.masked_in(name, text, &Sensitive::is_key);
-        read.nodes.iter_mut().for_each(|node| node.message.replace_texts(&masked));
+        read.nodes.iter_mut().for_each(|node| self.detector.mask_keys(&mut node.message));
         read
     }
 }

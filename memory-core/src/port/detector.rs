@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Range};
 
+use crate::Message;
+
 /// A class of what a detector finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -114,5 +116,11 @@ impl dyn Detector + '_ {
         }
         masked.push_str(text.get(end..).unwrap_or_default());
         Some(masked)
+    }
+
+    /// Puts placeholders in place of the private keys and keys of services in the texts of a message.
+    pub fn mask_keys(&self, message: &mut Message) {
+        let masked = |name: Option<&str>, text: &str| self.masked_in(name, text, &Sensitive::is_key);
+        message.replace_texts(&masked);
     }
 }
