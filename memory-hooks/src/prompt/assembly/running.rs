@@ -211,10 +211,11 @@ impl<'a> Running<'a> {
             return Ok(true);
         }
         let Assembly { parts, conversation, snapshot, tail, .. } = &self.assembly;
-        let lines = learning::learned(parts, conversation, snapshot).await?.lines;
+        let learned = learning::learned(parts, conversation, snapshot).await?;
+        let lines = &learned.lines;
         let recorded = self.assembly.recorded().await?;
-        let entries: BTreeSet<_> = recorded.holding(&lines, snapshot, tail.now).map(|entry| entry.id).collect();
-        Ok(stated.all(|part| match &part.body {
+        let entries: BTreeSet<_> = recorded.holding(lines, snapshot, tail.now).map(|entry| entry.id).collect();
+        let holds = stated.all(|part| match &part.body {
             Body::Entry { entry, .. } => entries.contains(&entry.id),
             Body::Excerpt { node, bytes, .. } => {
                 let text = node.message.text();
@@ -226,7 +227,12 @@ impl<'a> Running<'a> {
                 })
             }
             _ => true,
-        }))
+        });
+        // The first prompt of a process reads all messages for them, and recall does not read those again.
+        if self.assembly.snapshot.learned.seen == 0 {
+            self.assembly.snapshot.learned = learned;
+        }
+        Ok(holds)
     }
 
     /// A window with the messages since, verbatim.
