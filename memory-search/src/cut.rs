@@ -168,8 +168,8 @@ impl Taken<'_> {
             let words = part.split(char::is_whitespace).filter(|word| word.contains(char::is_alphanumeric));
             words.count() < FEWEST_WORDS && !part.contains(char::is_numeric)
         };
+        self.chosen.sort_unstable();
         loop {
-            self.chosen.sort_unstable();
             let says_nothing = |(place, at): (usize, &usize)| {
                 let [before, after] = [place.checked_sub(1), Some(place + 1)]
                     .map(|place| place.and_then(|place| self.chosen.get(place)).copied());
