@@ -21,7 +21,8 @@ phrase_lists! {
         i've chosen | i have chosen | we've chosen | we have chosen | i opted | we opted | we stay with | \
         we're staying with | we'll stay with | we stick with | we're sticking with | we'll stick with | we change it | \
         let's change it | i switched to | we switched to | we're switching to | let's switch to | we're moving to | \
-        we'll switch to | we switch to | we are switching to | i'm switching to | we've gone for | we have gone for | i've gone for | we're going for | i'm going for | \
+        we'll switch to | we switch to | we are switching to | i'm switching to | we've gone for | \
+        we have gone for | i've gone for | we're going for | i'm going for | \
         wir gehen doch auf | gehen wir doch auf | wir wechseln auf | wir wechseln zu | wir nehmen doch | \
         we signed off on | the decision is | the final decision is | i made up my mind on | it was decided | wir haben beschlossen | \
         wir haben entschieden | wir haben uns entschieden | ich habe entschieden | ich habe mich entschieden | \
@@ -72,7 +73,8 @@ phrase_lists! {
     NOW = "i'm going with | we're going with | we are going with | we'll go with | let's go with | i'll go with | \
         we're going for | i'm going for | we're taking";
     /// Phrases of the choice of a thing.
-    CHOICES = "decided to use | decided to take | decided to go | call it | go with | going with | went with | gone with | gone for | going for | it is | we use | let's use | we'll use | we take | \
+    CHOICES = "decided to use | decided to take | decided to go | call it | go with | going with | went with | \
+        gone with | gone for | going for | it is | we use | let's use | we'll use | we take | \
         we'll take | we're taking | let's take | chose | chosen | opted | settled on | nehmen | entschieden | switch to | switching to | \
         doch";
     /// Phrases before what was chosen, with "entschieden" behind it.
@@ -80,7 +82,8 @@ phrase_lists! {
     /// Phrases before a reason, which is no subject.
     REASONS = "due to | because | since | so that | in order to | thanks to | given";
     /// Phrases of a choice in the place of an earlier one, which may be left unnamed.
-    TURNS = "actually let's | actually we'll | actually we | actually i'll | switch to | switching to | after all | dann doch | also doch | gone for | gehen doch | nehmen doch | gehen wir doch | nehmen wir doch";
+    TURNS = "actually let's | actually we'll | actually we | actually i'll | switch to | switching to | \
+        after all | dann doch | also doch | gone for | gehen doch | nehmen doch | gehen wir doch | nehmen wir doch";
     /// Phrases that put something in the place of another thing.
     INSTEAD = "instead | instead of | rather than | statt | anstatt | stattdessen";
     /// Phrases before the old thing of a switch.
